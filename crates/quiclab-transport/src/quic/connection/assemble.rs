@@ -43,7 +43,7 @@ impl Frames {
     }
 }
 
-/// What a packet may have.
+/// Limits of a packet's content.
 struct Allowance {
     /// Bytes.
     room: usize,
@@ -152,7 +152,7 @@ impl Connection {
         Some(Assembled { id, content, length, in_flight })
     }
 
-    /// What a packet of at most `room` bytes may have, with `overhead` besides its frames; `None`: nothing may leave.
+    /// Limits of a packet of at most `room` bytes, with `overhead` besides its frames; `None`: nothing may leave.
     fn allowance(
         &mut self,
         now: Time,
@@ -219,8 +219,8 @@ impl Connection {
         }
     }
 
-    /// Nothing but acknowledgements is in the packet: a probe gets data in flight, or a PING, which an acknowledgement gets
-    /// if it `asks` for one itself.
+    /// The packet has only acknowledgements: a probe gets data in flight, or a PING, which an acknowledgement gets if it
+    /// `asks` for one itself.
     fn put_probe(
         &mut self,
         now: Time,

@@ -1,4 +1,4 @@
-//! Why a connection was closed (RFC 9000 sections 10.2 and 20.1).
+//! Reason for which a connection was closed (RFC 9000 sections 10.2 and 20.1).
 
 /// INTERNAL_ERROR and PROTOCOL_VIOLATION.
 pub(super) const INTERNAL_ERROR: u64 = 0x01;
@@ -13,7 +13,7 @@ pub(super) struct Closure {
 }
 
 impl Closure {
-    /// Why the connection failed.
+    /// Reason of a failure; `None`: the connection has not failed.
     pub(super) fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }

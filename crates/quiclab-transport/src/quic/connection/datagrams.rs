@@ -3,7 +3,7 @@
 use crate::workload::Datagram;
 use std::collections::VecDeque;
 
-/// What the datagrams of a packet have in common.
+/// Properties that the datagrams of a packet share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::quic) struct Kind {
     /// Otherwise the packet needs no window, and does not count as in flight.
@@ -24,7 +24,7 @@ pub(super) struct Datagrams {
     waiting: VecDeque<Datagram>,
     /// The only path that they take: that of the tunnel's choice; `None`: any.
     path: Option<usize>,
-    /// What those that wait have in common.
+    /// Properties of those that wait.
     kind: Kind,
     /// More wait outside, for room on some path.
     is_backlogged: bool,
@@ -84,7 +84,7 @@ impl Datagrams {
         self.waiting.iter().filter(move |_| self.path == Some(path))
     }
 
-    /// What those that wait have in common.
+    /// Properties of those that wait.
     pub(super) fn kind(&self) -> Kind {
         self.kind
     }

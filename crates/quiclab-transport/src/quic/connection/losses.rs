@@ -14,7 +14,7 @@ use crate::recovery::threshold::Lost;
 use quiclab_core::{PacketSpace, Time};
 use smallvec::SmallVec;
 
-/// What a detection of losses found.
+/// Result of a detection of losses.
 #[derive(Debug, Default)]
 struct Losses {
     packets: u64,
@@ -48,7 +48,7 @@ struct Owners<'a> {
     lost: LostFrames,
 }
 
-/// Frames that the connection itself looks after.
+/// Lost frames that the connection itself sends again.
 #[derive(Debug, Default)]
 struct LostFrames {
     has_challenge: bool,
@@ -156,8 +156,8 @@ impl Connection {
         (losses, owners.lost)
     }
 
-    /// What is in flight on a path that may have failed, or that is given up, is sent again on the others; it stays in
-    /// flight here.
+    /// Frames in flight on a path that may have failed, or that is given up, are sent again on the others; their packets stay
+    /// in flight here.
     pub(super) fn leave_path(&mut self, path: usize, given_up: bool) {
         let level = self.crypto_level(SpaceId::Path(path));
         let Self { paths, streams, crypto, control, .. } = self;

@@ -16,8 +16,8 @@
 //! | --- | --- |
 //! | `progress`, `address`, `path_validation` | the handshake, addresses that are validated |
 //! | `activity`, `closure` | idling, why it was closed |
-//! | `control_frames`, `datagrams` | what waits for a packet |
-//! | `observation` | what an observer is told |
+//! | `control_frames`, `datagrams` | frames that wait for a packet |
+//! | `observation` | events for an observer |
 //!
 //! | | RFC 9000, 9001, 9002 | here |
 //! | --- | --- | --- |
@@ -364,7 +364,7 @@ impl Connection {
         (self.data_packets_sent, self.ack_frames_received)
     }
 
-    /// When the handshake was complete.
+    /// Time of completion of the handshake.
     pub(super) fn handshake_complete_at(&self) -> Option<Time> {
         self.progress.complete_at()
     }

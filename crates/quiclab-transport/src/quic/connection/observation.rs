@@ -1,9 +1,9 @@
-//! What an observer is told of a connection.
+//! Events of a connection, for its observer.
 
 use quiclab_core::quic::QuicPacket;
 use quiclab_core::{PacketSpace, Time, TransportEvent, TransportObserver};
 
-/// The observer, and buffers for what it is shown.
+/// The observer, and buffers of bytes and packet numbers.
 pub(super) struct Observation {
     observer: Option<Box<dyn TransportObserver>>,
     header: Vec<u8>,
@@ -12,7 +12,7 @@ pub(super) struct Observation {
 }
 
 impl Observation {
-    /// `None`: nobody is told.
+    /// `None`: events are discarded.
     pub(super) const fn new(observer: Option<Box<dyn TransportObserver>>) -> Self {
         Self { observer, header: Vec::new(), payload: Vec::new(), lost: Vec::new() }
     }

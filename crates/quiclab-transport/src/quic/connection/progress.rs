@@ -29,7 +29,7 @@ impl HandshakeProgress {
         }
     }
 
-    /// What became of 0-RTT.
+    /// State of 0-RTT.
     pub(super) const fn early_data(&self) -> EarlyState {
         self.early_data
     }
@@ -39,7 +39,7 @@ impl HandshakeProgress {
         self.early_data = state;
     }
 
-    /// When the handshake was complete.
+    /// Time of completion; `None`: the handshake goes on.
     pub(super) const fn complete_at(&self) -> Option<Time> {
         self.complete_at
     }
@@ -71,7 +71,7 @@ impl HandshakeProgress {
         }
     }
 
-    /// Whether nothing is left to happen but confirmation.
+    /// Whether only confirmation is missing.
     pub(super) fn is_settled(&self) -> bool {
         self.complete_at.is_some() && self.early_data != EarlyState::Pending && self.early_packets.is_empty()
     }

@@ -1,15 +1,15 @@
-//! When segments depart: the pacer, and the fq of the sender's host, which holds what was handed over.
+//! Departures of segments: the pacer, and the fq of the sender's host, which holds bursts that were handed over.
 
 use super::host_queue::HostQueue;
 use crate::pacing::{Pacer, PacingInput};
 use quiclab_core::{DataRate, Time};
 
-/// The pacer and what it paces.
+/// The pacer and the queue of the host.
 pub(super) struct Departures {
     pacer: Box<dyn Pacer>,
     /// `None`: what is paced is held by the sender, not in fq.
     host_queue: Option<HostQueue>,
-    /// What is sent counts from its departure, not from when it was handed over.
+    /// A segment is sent as of its departure, not of the time when it was handed over.
     counts_from_departure: bool,
     last_sent: Time,
 }
@@ -58,7 +58,7 @@ impl Departures {
         self.pacer.next_departure().unwrap_or(self.last_sent)
     }
 
-    /// When a segment was sent last.
+    /// Time of the latest transmission.
     pub(super) fn last_sent(&self) -> Time {
         self.last_sent
     }
@@ -92,7 +92,7 @@ impl Departures {
         queue.is_full(bytes, millisecond, retransmission, is_only)
     }
 
-    /// What is paced waits in fq.
+    /// Paced bursts wait in fq.
     #[cfg(test)]
     pub(super) fn set_host_queue(&mut self, queue: HostQueue) {
         self.host_queue = Some(queue);

@@ -3,7 +3,7 @@
 use crate::ticks::Ticks;
 use quiclab_core::{Duration, Time};
 
-/// What the timer is set for.
+/// Purpose of the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Timer {
     Retransmission,
@@ -25,12 +25,12 @@ impl SenderTimer {
         Self { set: None, ticks }
     }
 
-    /// When it ends; `None`: it is not set.
+    /// Its end; `None`: it is not set.
     pub(super) fn deadline(&self) -> Option<Time> {
         self.set.map(|(_, deadline)| deadline)
     }
 
-    /// What it is set for.
+    /// Its purpose; `None`: it is not set.
     pub(super) fn purpose(&self) -> Option<Timer> {
         self.set.map(|(timer, _)| timer)
     }
@@ -45,7 +45,7 @@ impl SenderTimer {
         self.set = None;
     }
 
-    /// What it was set for, if that is due: it is no longer set.
+    /// Its purpose, if it is due: it is no longer set.
     pub(super) fn take_due(&mut self, now: Time) -> Option<Timer> {
         let (timer, _) = self.set.filter(|(_, deadline)| *deadline <= now)?;
         self.set = None;

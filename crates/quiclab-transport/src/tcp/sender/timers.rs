@@ -1,4 +1,4 @@
-//! What the timer of the sender is set for, and what happens when it ends.
+//! Purposes of the sender's timer, and the reaction to its end.
 //!
 //! | timer | when | after |
 //! | --- | --- | --- |
