@@ -213,7 +213,7 @@ impl Element for QuicEndpoint {
         let (data, acks) = self.connection.counts();
         out.count(&QUIC.data_packets_sent, data);
         out.count(&QUIC.acks_received, acks);
-        if let Some(time) = self.connection.handshake_complete_at {
+        if let Some(time) = self.connection.handshake_complete_at() {
             out.set(&QUIC.handshake_complete_ms, time.as_ms_f64());
         }
         if let Some((opened, abandoned)) = self.connection.path_counts() {

@@ -7,32 +7,96 @@
 //! | 3 | packets acknowledged, window grows | the same; what grows are bytes sent after the recovery period began |
 //! | 4 | PTO backoff is reset | the same |
 
-use super::{Connection, SpaceId};
-use crate::congestion::{LostPacket, PathView};
+use super::{Connection, SpaceId, space_in};
+use crate::congestion::PathView;
 use crate::operations::Operation;
+use crate::quic::crypto::CryptoStream;
 use crate::quic::managed::Stage;
 use crate::quic::path::{Delivered, Path, ms_or_0, now_ms};
 use crate::quic::sent::{Content, SentFrame};
-use crate::quic::space::Space;
-use crate::recovery::persistent::persistent_duration;
-use crate::recovery::threshold::{Acked, Lost};
+use crate::quic::stream::Streams;
+use crate::recovery::delivery_rate::DeliveryRate;
+use crate::recovery::threshold::{AckSummary, Acked, UnsentPacketAcked};
 use quiclab_core::quic::AckFrame;
-use quiclab_core::{Duration, PacketSpace, Time, TransportEvent};
+use quiclab_core::{Duration, Time, TransportEvent};
 use smallvec::SmallVec;
 
 /// A packet declared lost is known for so many PTO: its acknowledgement shows that the loss was spurious.
 const FORGOTTEN_AFTER_PTOS: u64 = 3;
 
-/// What a detection of losses found.
-#[derive(Clone, Copy, Debug, Default)]
-struct Losses {
-    packets: u64,
-    /// Those of them that counted as in flight.
-    in_flight: u64,
-    bytes: u64,
-    /// When the newest of them was sent that congestion control is to know of (`quic.datagram_back_off`).
-    newest: Option<Time>,
-    persistent: bool,
+/// Results of an ACK frame.
+struct Processed {
+    delivered: Delivered,
+    summary: AckSummary,
+    /// Packets with marks that it reports.
+    marked: u64,
+    /// State of the path before it.
+    prior_in_flight: u64,
+    recovery_start: Option<Time>,
+}
+
+/// Newly acknowledged packets, and the owners of their frames.
+struct Acknowledging<'a> {
+    now: Time,
+    /// The largest number that the frame acknowledges.
+    largest: Option<u64>,
+    ignores_late: bool,
+    recovery_start: Option<Time>,
+    rate: &'a mut DeliveryRate,
+    crypto: &'a mut CryptoStream,
+    streams: &'a mut Streams,
+    delivered: Delivered,
+    spurious: u64,
+    /// Packets that were ECN-capable.
+    capable: u64,
+    is_challenge_acked: bool,
+    /// Acknowledgements of this end that have arrived: path, and the largest number.
+    acks_of_acks: SmallVec<[(u8, u64); 2]>,
+    /// The largest packet was declared lost, and its acknowledgement is ignored.
+    is_largest_late: bool,
+}
+
+impl Acknowledging<'_> {
+    fn on_packet(&mut self, acked: &Acked, content: &Content) {
+        let (packet, delivered) = (&acked.packet, &mut self.delivered);
+        self.capable += u64::from(packet.ecn_capable);
+        // packets that do not count as in flight are not counted as lost, either
+        self.spurious += u64::from(acked.spurious && packet.bytes > 0);
+        if acked.spurious && self.ignores_late {
+            self.is_largest_late |= self.largest == Some(acked.number);
+            return;
+        }
+        if !acked.spurious {
+            delivered.outstanding_bytes += packet.bytes;
+        }
+        if packet.bytes > 0 && !acked.spurious {
+            delivered.bytes += packet.bytes;
+            delivered.packets += 1;
+            if self.recovery_start.is_none_or(|start| packet.time > start) {
+                delivered.bytes_after_recovery += packet.bytes;
+                delivered.packets_after_recovery += 1;
+            }
+            self.rate.on_delivered(self.now, &packet.state, packet.bytes, packet.time, packet.position);
+            delivered.newest = delivered.newest.max(Some((packet.time, packet.position)));
+        }
+        content.iter().for_each(|frame| self.on_frame(frame));
+    }
+
+    fn on_frame(&mut self, frame: &SentFrame) {
+        match frame {
+            SentFrame::Crypto { offset, length } => {
+                self.crypto.on_acked(*offset..*offset + u64::from(*length));
+            }
+            SentFrame::Ack { path, largest } => {
+                match self.acks_of_acks.iter_mut().find(|(known, _)| known == path) {
+                    Some((_, known)) => *known = (*known).max(*largest),
+                    None => self.acks_of_acks.push((*path, *largest)),
+                }
+            }
+            SentFrame::PathChallenge => self.is_challenge_acked = true,
+            other => self.streams.on_acked(other),
+        }
+    }
 }
 
 impl Connection {
@@ -50,79 +114,64 @@ impl Connection {
             return;
         }
         self.ack_frames_received += 1;
-        let (path_index, level) = (id.path(), self.crypto_level(id));
-        let delay = self.ack_delay(id, ack);
-        let max_delay = self.confirmed.then(|| self.peer_max_ack_delay());
-        // split the borrow: the space is in its path, or beside the paths
-        let Self { config, paths, handshake_spaces, streams, crypto, .. } = self;
-        let path = &mut paths[path_index];
-        let prior_in_flight = path.in_flight;
-        let (mut delivered, mut spurious, mut challenged) = (Delivered::default(), 0, false);
-        let mut acks_of_acks = SmallVec::<[(u8, u64); 2]>::new();
-        let mut capable = 0;
-        let conservative = path.rtt.conservative();
-        let recovery_start = path.recovery_start();
-        let ignore_late_acks = config.fixed.ignore_late_acks;
-        let mut forgotten_largest = false;
-        let rate = &mut path.rate;
-        let space: &mut Space = match id {
-            SpaceId::Initial => handshake_spaces[0].as_mut().expect("the packet has a space"),
-            SpaceId::Handshake => handshake_spaces[1].as_mut().expect("the packet has a space"),
-            SpaceId::Path(_) => &mut path.space,
-        };
-        let each = |acked: &Acked, content: &Content| {
-            let packet = &acked.packet;
-            capable += u64::from(packet.ecn_capable);
-            // packets that do not count as in flight are not counted as lost, either
-            spurious += u64::from(acked.spurious && packet.bytes > 0);
-            if acked.spurious && ignore_late_acks {
-                forgotten_largest |= ack.ranges.first().is_some_and(|range| acked.number == *range.end());
-                return;
-            }
-            if !acked.spurious {
-                delivered.outstanding_bytes += packet.bytes;
-            }
-            if packet.bytes > 0 && !acked.spurious {
-                delivered.bytes += packet.bytes;
-                delivered.packets += 1;
-                if recovery_start.is_none_or(|start| packet.time > start) {
-                    delivered.bytes_after_recovery += packet.bytes;
-                    delivered.packets_after_recovery += 1;
-                }
-                rate.on_delivered(now, &packet.state, packet.bytes, packet.time, packet.position);
-                delivered.newest = delivered.newest.max(Some((packet.time, packet.position)));
-            }
-            for frame in content {
-                match frame {
-                    SentFrame::Crypto { offset, length } => {
-                        crypto[level as usize].on_acked(*offset..*offset + u64::from(*length));
-                    }
-                    SentFrame::Ack { path, largest } => {
-                        match acks_of_acks.iter_mut().find(|(known, _)| known == path) {
-                            Some((_, known)) => *known = (*known).max(*largest),
-                            None => acks_of_acks.push((*path, *largest)),
-                        }
-                    }
-                    SentFrame::PathChallenge => challenged = true,
-                    other => streams.on_acked(other),
-                }
-            }
-        };
-        let largest = space.sent.largest_acked();
-        let mut summary = match space.sent.on_ack(now, ack.ranges.iter().cloned(), conservative, each) {
-            Ok(summary) => summary,
+        let work = match self.process_ack(now, id, ack) {
+            Ok(work) => work,
             Err(error) => return self.violate(error),
         };
-        if ignore_late_acks {
-            summary.packets -= summary.spurious;
-            summary.rtt_sample_of = summary.rtt_sample_of.filter(|_| !forgotten_largest);
+        let Delivered { packets, bytes, .. } = work.delivered;
+        self.observation.observe(now, &TransportEvent::AckReceived { packets, covered: packets, bytes });
+        if work.summary.packets > 0 {
+            self.couple(id.path());
+            self.on_path_acknowledged(now, id.path());
+            self.paths[id.path()].on_acknowledged_on(arrived_on);
+            self.react_to_ack(now, id, self.ack_delay(id, ack), work);
         }
-        let raised =
-            ack.ranges.first().is_some_and(|range| largest.is_none_or(|before| *range.end() > before));
+    }
+
+    /// Takes newly acknowledged packets out of a space, and tells the owners of their frames.
+    fn process_ack(
+        &mut self,
+        now: Time,
+        id: SpaceId,
+        ack: &AckFrame,
+    ) -> Result<Processed, UnsentPacketAcked> {
+        let level = self.crypto_level(id);
+        let ignores_late = self.config.fixed.ignore_late_acks;
+        let Self { paths, handshake_spaces, streams, crypto, .. } = self;
+        let path = &mut paths[id.path()];
+        let (prior_in_flight, recovery_start) = (path.in_flight, path.recovery_start());
+        let conservative = path.rtt.conservative();
+        let space = space_in(id, handshake_spaces, &mut path.space).expect("the packet has a space");
+        let largest = ack.ranges.first().map(|range| *range.end());
+        let mut acknowledging = Acknowledging {
+            now,
+            largest,
+            ignores_late,
+            recovery_start,
+            rate: &mut path.rate,
+            crypto: &mut crypto[level as usize],
+            streams,
+            delivered: Delivered::default(),
+            spurious: 0,
+            capable: 0,
+            is_challenge_acked: false,
+            acks_of_acks: SmallVec::new(),
+            is_largest_late: false,
+        };
+        let before = space.sent.largest_acked();
+        let each = |acked: &Acked, content: &Content| acknowledging.on_packet(acked, content);
+        let mut summary = space.sent.on_ack(now, ack.ranges.iter().cloned(), conservative, each)?;
+        let Acknowledging { delivered, spurious, capable, acks_of_acks, .. } = acknowledging;
+        let is_challenge_acked = acknowledging.is_challenge_acked;
+        if ignores_late {
+            summary.packets -= summary.spurious;
+            summary.rtt_sample_of = summary.rtt_sample_of.filter(|_| !acknowledging.is_largest_late);
+        }
+        let raised = largest.is_some_and(|largest| before.is_none_or(|before| largest > before));
         let marked = if raised { path.ecn.on_ack(capable, &mut space.ecn, ack.ecn) } else { 0 };
         path.in_flight -= delivered.outstanding_bytes;
         path.spurious_losses += spurious;
-        let unanswered = challenged && !path.usable;
+        let is_unanswered = is_challenge_acked && !path.usable;
         match id {
             SpaceId::Path(_) => {
                 for (path, largest) in acks_of_acks {
@@ -131,24 +180,18 @@ impl Connection {
             }
             _ => acks_of_acks.iter().for_each(|(_, largest)| space.received.forget_up_to(*largest)),
         }
-        if unanswered {
+        if is_unanswered {
             // the answer, which is sent just once (RFC 9000 section 13.3), may be lost
-            self.challenge(path_index);
+            self.challenge(id.path());
         }
-        if let Some(observer) = &mut self.observer {
-            let event = TransportEvent::AckReceived {
-                packets: delivered.packets,
-                covered: delivered.packets,
-                bytes: delivered.bytes,
-            };
-            observer.observe(now, &event);
-        }
-        if summary.packets == 0 {
-            return;
-        }
-        self.couple(path_index);
-        self.on_path_acknowledged(now, path_index);
-        self.paths[path_index].on_acknowledged_on(arrived_on);
+        Ok(Processed { delivered, summary, marked, prior_in_flight, recovery_start })
+    }
+
+    /// RTT, losses, window and timers after an acknowledgement.
+    fn react_to_ack(&mut self, now: Time, id: SpaceId, delay: Duration, work: Processed) {
+        let Processed { mut delivered, summary, marked, prior_in_flight, recovery_start } = work;
+        let path_index = id.path();
+        let max_delay = self.progress.is_confirmed().then(|| self.peer_max_ack_delay());
         let sample = self.sample_rtt(now, path_index, summary.rtt_sample_of, delay, max_delay);
         if self.operations.has(Operation::PacketThreshold) {
             self.ask_packet_threshold(now, id);
@@ -254,135 +297,12 @@ impl Connection {
         }
     }
 
-    /// Declares lost what is lost now in a space, and reduces the window for it; returns the bytes lost.
-    pub(super) fn detect_lost(&mut self, now: Time, id: SpaceId) -> u64 {
-        self.declare_lost(now, id, false)
-    }
-
-    /// The same; with `crypto_packets` it is what carries CRYPTO frames, and nothing else.
-    pub(super) fn declare_lost(&mut self, now: Time, id: SpaceId, crypto_packets: bool) -> u64 {
-        let level = self.crypto_level(id);
-        let path_index = id.path();
-        let max_ack_delay = self.peer_max_ack_delay();
-        let persistent_allowed = self.config.quic.persistent_congestion;
-        let datagrams_back_off = self.config.quic.datagram_back_off;
-        let Self { paths, handshake_spaces, streams, crypto, lost_numbers, .. } = self;
-        let path = &mut paths[path_index];
-        let (conservative, first_sample) = (path.rtt.conservative(), path.rtt.first_sample());
-        let duration = persistent_duration(&path.rtt, max_ack_delay);
-        let (total_delivered, total_lost) = (path.rate.delivered(), path.rate.lost());
-        let controller = &mut path.controller;
-        let space: &mut Space = match id {
-            SpaceId::Initial => match handshake_spaces[0].as_mut() {
-                Some(space) => space,
-                None => return 0,
-            },
-            SpaceId::Handshake => match handshake_spaces[1].as_mut() {
-                Some(space) => space,
-                None => return 0,
-            },
-            SpaceId::Path(_) => &mut path.space,
-        };
-        let Space { sent, persistent, .. } = space;
-        let mut losses = Losses::default();
-        let mut handshake_done = false;
-        let (mut frequency, mut connection_ids) = (None, 0);
-        lost_numbers.clear();
-        let mut challenges = false;
-        let mut management = SmallVec::<[SentFrame; 2]>::new();
-        // of an abandoned path, what was in flight then has been sent again
-        let resent = if matches!(path.managed.stage, Stage::Abandoned { .. }) { path.left_up_to } else { 0 };
-        let each = |lost: &Lost, content: &Content| {
-            losses.packets += 1;
-            losses.bytes += lost.packet.bytes;
-            if lost.packet.bytes > 0 {
-                let position = lost.packet.position;
-                controller.on_packet_lost(&LostPacket {
-                    now,
-                    bytes: lost.packet.bytes,
-                    position,
-                    end: position + 1,
-                    state: lost.packet.state,
-                    total_delivered,
-                    total_lost: total_lost + losses.bytes,
-                });
-            }
-            lost_numbers.push(lost.number);
-            let counts = datagrams_back_off || !SentFrame::are_datagrams_alone(content);
-            if lost.packet.bytes > 0 {
-                losses.in_flight += 1;
-                if counts {
-                    losses.newest = losses.newest.max(Some(lost.packet.time));
-                }
-            }
-            losses.persistent |= persistent.on_lost(
-                lost.packet.time,
-                lost.packet.ack_eliciting && counts,
-                lost.follows,
-                first_sample,
-                duration,
-            );
-            if lost.packet.position < resent {
-                return;
-            }
-            for frame in content {
-                match frame {
-                    SentFrame::Crypto { offset, length } => {
-                        crypto[level as usize].on_lost(*offset..*offset + u64::from(*length));
-                    }
-                    SentFrame::HandshakeDone => handshake_done = true,
-                    SentFrame::NewConnectionId => connection_ids += 1,
-                    SentFrame::AckFrequency { sequence } => frequency = Some(*sequence),
-                    SentFrame::PathChallenge => challenges = true,
-                    SentFrame::Ack { .. } | SentFrame::Datagram { .. } | SentFrame::PathResponse => {}
-                    frame if frame.is_of_management() => management.push(*frame),
-                    stream => streams.on_lost(stream),
-                }
-            }
-        };
-        if crypto_packets {
-            let is_crypto = |frame: &SentFrame| matches!(frame, SentFrame::Crypto { .. });
-            sent.lose(|content| content.iter().any(is_crypto), each);
-        } else {
-            sent.detect_lost(now, conservative, each);
-        }
-        if losses.packets == 0 {
-            return 0;
-        }
-        self.handshake_done_pending |= handshake_done;
-        self.new_connection_ids += connection_ids;
-        self.ack_frequency_pending = self.ack_frequency_pending.or(frequency);
-        let unanswered = challenges && !path.usable;
-        if let Some(observer) = &mut self.observer {
-            let (space, path) = match id {
-                SpaceId::Initial => (PacketSpace::Initial, 0),
-                SpaceId::Handshake => (PacketSpace::Handshake, 0),
-                SpaceId::Path(path) => (PacketSpace::OneRtt, path as u32),
-            };
-            observer.observe(now, &TransportEvent::PacketsLost { space, path, numbers: &self.lost_numbers });
-        }
-        if losses.in_flight > 0 {
-            path.on_lost(losses.in_flight, losses.bytes);
-            if let Some(newest) = losses.newest {
-                path.on_congestion(now, newest, losses.persistent && persistent_allowed);
-            }
-            path.update_pacer(now, &mut self.operations);
-        }
-        if unanswered {
-            self.challenge(path_index);
-        }
-        for frame in management {
-            self.on_management_lost(&frame);
-        }
-        losses.bytes
-    }
-
     /// Whether the peer is known to have validated this end's address: a server always, a client with the
     /// first acknowledgement of a Handshake or 1-RTT packet (RFC 9002 appendix A.6).
     pub(super) fn peer_has_validated(&self, acked: SpaceId) -> bool {
         self.role == quiclab_core::Role::Server
             || acked != SpaceId::Initial
-            || self.confirmed
+            || self.progress.is_confirmed()
             || self.handshake_spaces[1].as_ref().is_some_and(|space| space.sent.largest_acked().is_some())
     }
 }

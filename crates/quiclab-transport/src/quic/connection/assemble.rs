@@ -43,6 +43,18 @@ impl Frames {
     }
 }
 
+/// Limits of a packet's content.
+struct Allowance {
+    /// Bytes.
+    room: usize,
+    /// Window and pacer let frames go that need them.
+    permit: bool,
+    probes: u32,
+    must_acknowledge: bool,
+    /// Datagrams leave whatever the window says.
+    free_datagrams: bool,
+}
+
 impl Connection {
     /// The level of the CRYPTO frames of a space; gQUIC has all of them in its only one.
     pub(super) fn crypto_level(&self, id: SpaceId) -> Level {
@@ -67,18 +79,10 @@ impl Connection {
     pub(super) fn wants_to_send(&self) -> bool {
         let application = self.can_send_application()
             && (self.streams.wants_to_send()
-                || !self.datagrams.is_empty()
-                || self.backlogged
-                || self.handshake_done_pending
-                || self.new_connection_ids > 0
-                || self.wants_management()
-                || self.ack_frequency_pending.is_some());
+                || self.datagrams.wants_to_send()
+                || self.control.is_waiting()
+                || self.wants_management());
         application || self.space_ids().any(|id| self.wants_crypto(id))
-    }
-
-    /// Whether a path is to be validated.
-    fn wants_validation(&self) -> bool {
-        !self.path_challenges.is_empty() || !self.path_responses.is_empty()
     }
 
     pub(super) fn wants_crypto(&self, id: SpaceId) -> bool {
@@ -101,8 +105,6 @@ impl Connection {
         if !self.is_sendable(id.path()) {
             return None;
         }
-        let peer_id = self.peer.connection_id_length;
-        let must_acknowledge = self.must_acknowledge(now, id);
         let (probes, number, number_length) = {
             let Self { paths, handshake_spaces, config, .. } = &*self;
             let space = match id {
@@ -112,81 +114,27 @@ impl Connection {
             };
             (space.probes, space.next_number(), space.number_length(config))
         };
-        let format = space::format(&self.config, self.role, peer_id, number_length);
+        let format = space::format(&self.config, self.role, self.peer.connection_id_length, number_length);
         let overhead = format.header_length(packet_space, room) + format.wire.tag_length();
-        let free_datagrams = match (id, self.datagrams.front()) {
-            (SpaceId::Path(path), Some(first)) => {
-                let length = first.length;
-                self.datagram_is_free(now, path, length)
-            }
-            _ => false,
-        };
-        // a server that cannot pad its Initial packet waits for more bytes of the client
-        let pads = self.role == Role::Server && self.config.fixed.pads_server;
-        let (permit, probes) = if pads && id == SpaceId::Initial && room < MIN_INITIAL_BYTES {
-            (0, 0)
-        } else {
-            (permit, probes)
-        };
-        // a probe leaves whatever window and pacer say
-        let permit = if probes > 0 { room } else { permit };
-        let room = if permit > overhead + MIN_DATA_BYTES { room.min(permit) } else { room };
-        let permit = permit > overhead + MIN_DATA_BYTES;
-        let wants = permit && (probes > 0 || self.wants_to_send() || self.wants_validation());
-        if !wants && !must_acknowledge && !free_datagrams {
-            return None;
-        }
+        let allowance = self.allowance(now, id, room, permit, probes, overhead)?;
         let mut frames = Frames {
             frames: SmallVec::new(),
             content: Content::new(),
-            left: room.checked_sub(overhead).filter(|left| *left >= MIN_DATA_BYTES)?,
+            left: allowance.room.checked_sub(overhead).filter(|left| *left >= MIN_DATA_BYTES)?,
             wire: format.wire,
             reliable: false,
         };
         let acknowledged = self.put_acks(now, id, packet_space, &mut frames);
-        let has_acks = !acknowledged.is_empty();
         let before = frames.frames.len();
-        if permit {
-            self.put_crypto(id, &mut frames);
-        }
-        let has_data = matches!(packet_space, PacketSpace::ZeroRtt | PacketSpace::OneRtt);
-        if let (SpaceId::Path(path), true) = (id, has_data) {
-            let validates = permit && self.put_validation(path, &mut frames);
-            let usable = self.carries_data(path);
-            if permit && usable {
-                self.put_control(now, packet_space, &mut frames);
-            }
-            if (permit || free_datagrams) && usable {
-                self.put_datagrams(now, path, permit, &mut frames);
-            }
-            if permit && usable {
-                self.put_data(now, &mut frames);
-            }
-            if validates && frames.left > MIN_DATA_BYTES {
-                // "MUST expand datagrams that contain a PATH_CHALLENGE frame to at least [...] 1200 bytes" (RFC
-                // 9000 section 8.2.1; 8.2.2 for PATH_RESPONSE)
-                let length = (frames.left + MIN_INITIAL_BYTES).saturating_sub(room) as u16;
-                if length > 0 {
-                    frames.frames.push(QuicFrame::Padding { length });
-                }
-            }
-        }
-        let mut alone = frames.frames.len() == before;
-        if alone && probes > 0 && has_data && self.probe_data(id, frames.left) {
-            self.put_data(now, &mut frames);
-            alone = frames.frames.len() == before;
-        }
-        // next to an acknowledgement that fills the packet there is no room for it
-        let fits = frames.left > 0;
-        if alone && fits && (probes > 0 || has_acks && self.wants_ack_ping(now, id, number, &frames)) {
-            frames.frames.push(QuicFrame::Ping);
-            frames.reliable = true;
+        self.put_frames(now, id, packet_space, &allowance, &mut frames);
+        if frames.frames.len() == before {
+            let asks = |this: &Self, frames: &Frames| {
+                !acknowledged.is_empty() && this.wants_ack_ping(now, id, number, frames)
+            };
+            self.put_probe(now, id, packet_space, allowance.probes, asks, &mut frames);
         }
         let eliciting = frames.frames.len() > before;
-        if !eliciting && !must_acknowledge {
-            return None;
-        }
-        if frames.frames.is_empty() {
+        if frames.frames.is_empty() || !eliciting && !allowance.must_acknowledge {
             return None;
         }
         for space in acknowledged {
@@ -198,10 +146,100 @@ impl Connection {
         let Frames { frames, content, reliable, .. } = frames;
         let path = id.path() as u8;
         datagram.packets.push(QuicPacket { space: packet_space, path, number, format, frames });
-        let controlled = self.config.quic.datagram_congestion_control && self.datagram_kind.controlled;
+        let controlled = self.config.quic.datagram_congestion_control && self.datagrams.kind().controlled;
         let in_flight = eliciting && (reliable || controlled);
         let length = datagram.packets.last().map_or(0, QuicPacket::length);
         Some(Assembled { id, content, length, in_flight })
+    }
+
+    /// Limits of a packet of at most `room` bytes, with `overhead` besides its frames; `None`: nothing may leave.
+    fn allowance(
+        &mut self,
+        now: Time,
+        id: SpaceId,
+        room: usize,
+        permit: usize,
+        probes: u32,
+        overhead: usize,
+    ) -> Option<Allowance> {
+        let must_acknowledge = self.must_acknowledge(now, id);
+        let first = self.datagrams.front().map(|first| first.length);
+        let free_datagrams = match (id, first) {
+            (SpaceId::Path(path), Some(length)) => self.datagram_is_free(now, path, length),
+            _ => false,
+        };
+        // a server that cannot pad its Initial packet waits for more bytes of the client
+        let pads = self.role == Role::Server && self.config.fixed.pads_server;
+        let waits = pads && id == SpaceId::Initial && room < MIN_INITIAL_BYTES;
+        let (permit, probes) = if waits { (0, 0) } else { (permit, probes) };
+        // a probe leaves whatever window and pacer say
+        let bytes = if probes > 0 { room } else { permit };
+        let permit = bytes > overhead + MIN_DATA_BYTES;
+        let room = if permit { room.min(bytes) } else { room };
+        let wants = permit && (probes > 0 || self.wants_to_send() || self.path_validation.is_waiting());
+        let leaves = wants || must_acknowledge || free_datagrams;
+        leaves.then_some(Allowance { room, permit, probes, must_acknowledge, free_datagrams })
+    }
+
+    /// Everything but acknowledgements.
+    fn put_frames(
+        &mut self,
+        now: Time,
+        id: SpaceId,
+        packet_space: PacketSpace,
+        allowance: &Allowance,
+        frames: &mut Frames,
+    ) {
+        let Allowance { room, permit, free_datagrams, .. } = *allowance;
+        if permit {
+            self.put_crypto(id, frames);
+        }
+        let SpaceId::Path(path) = id else { return };
+        if !has_data(packet_space) {
+            return;
+        }
+        let validates = permit && self.put_validation(path, frames);
+        let usable = self.carries_data(path);
+        if permit && usable {
+            self.put_control(now, packet_space, frames);
+        }
+        if (permit || free_datagrams) && usable {
+            self.put_datagrams(now, path, permit, frames);
+        }
+        if permit && usable {
+            self.put_data(now, frames);
+        }
+        if validates && frames.left > MIN_DATA_BYTES {
+            // "MUST expand datagrams that contain a PATH_CHALLENGE frame to at least [...] 1200 bytes" (RFC
+            // 9000 section 8.2.1; 8.2.2 for PATH_RESPONSE)
+            let length = (frames.left + MIN_INITIAL_BYTES).saturating_sub(room) as u16;
+            if length > 0 {
+                frames.frames.push(QuicFrame::Padding { length });
+            }
+        }
+    }
+
+    /// The packet has only acknowledgements: a probe gets data in flight, or a PING, which an acknowledgement gets if it
+    /// `asks` for one itself.
+    fn put_probe(
+        &mut self,
+        now: Time,
+        id: SpaceId,
+        packet_space: PacketSpace,
+        probes: u32,
+        asks: impl Fn(&Self, &Frames) -> bool,
+        frames: &mut Frames,
+    ) {
+        let before = frames.frames.len();
+        if probes > 0 && has_data(packet_space) && self.probe_data(id, frames.left) {
+            self.put_data(now, frames);
+        }
+        // next to an acknowledgement that fills the packet there is no room for it
+        let fits = frames.frames.len() == before && frames.left > 0;
+        if fits && (probes > 0 || asks(self, frames)) {
+            frames.frames.push(QuicFrame::Ping);
+            frames.reliable = true;
+        }
     }
 
     /// A probe has nothing new to send: data in flight are sent again, in each of the packets of a probe timeout (RFC 9002
@@ -310,28 +348,28 @@ impl Connection {
     /// What validates a path, and shows the peer that it works; whether there is any.
     fn put_validation(&mut self, path: usize, frames: &mut Frames) -> bool {
         let before = frames.frames.len();
-        for (list, frame, sent) in [
-            (&mut self.path_challenges, QuicFrame::PathChallenge, SentFrame::PathChallenge),
-            (&mut self.path_responses, QuicFrame::PathResponse, SentFrame::PathResponse),
-        ] {
-            let waiting = list.iter().position(|wanted| *wanted == path);
-            if let Some(index) = waiting.filter(|_| frames.left >= VALIDATION_FRAME) {
-                list.remove(index);
-                frames.push(frame, sent);
-                // the sender of a response has seen that the path carries packets; with management it waits for one itself
-                self.paths[path].usable |= self.management.is_none() && sent == SentFrame::PathResponse;
-            }
+        if frames.left >= VALIDATION_FRAME
+            && let Some((frame, sent)) = self.path_validation.take_challenge(path)
+        {
+            frames.push(frame, sent);
+        }
+        if frames.left >= VALIDATION_FRAME
+            && let Some((frame, sent)) = self.path_validation.take_response(path)
+        {
+            frames.push(frame, sent);
+            // the sender of a response has seen that the path carries packets; with management it waits for one itself
+            self.paths[path].usable |= self.management.is_none();
         }
         frames.frames.len() > before
     }
 
     fn put_control(&mut self, now: Time, packet_space: PacketSpace, frames: &mut Frames) {
         if packet_space == PacketSpace::OneRtt && frames.left >= ID_FRAME {
-            if std::mem::take(&mut self.handshake_done_pending) {
+            if self.control.take_handshake_done() {
                 frames.push(QuicFrame::HandshakeDone, SentFrame::HandshakeDone);
             }
             if let (Some(sequence), Some(asked)) =
-                (self.ack_frequency_pending.take(), self.config.ack_frequency)
+                (self.control.take_ack_frequency(), self.config.ack_frequency)
             {
                 let frame = QuicFrame::AckFrequency {
                     sequence_number: sequence,
@@ -345,9 +383,10 @@ impl Connection {
         if packet_space == PacketSpace::OneRtt {
             self.put_management(frames);
         }
-        while self.new_connection_ids > 0 && packet_space == PacketSpace::OneRtt && frames.left >= ID_FRAME {
-            self.new_connection_ids -= 1;
-            let sequence_number = u64::from(self.new_connection_ids) + 1;
+        while packet_space == PacketSpace::OneRtt
+            && frames.left >= ID_FRAME
+            && let Some(sequence_number) = self.control.take_new_connection_id()
+        {
             frames.push(QuicFrame::NewConnectionId { sequence_number }, SentFrame::NewConnectionId);
         }
         while let Some((frame, sent)) = self.streams.next_control(now, frames.left) {
@@ -357,7 +396,7 @@ impl Connection {
 
     /// The first one may leave, because of `permit` or because it is free; each further one must be free.
     fn put_datagrams(&mut self, now: Time, path: usize, permit: bool, frames: &mut Frames) {
-        if self.datagram_path.is_some_and(|chosen| chosen != path) {
+        if !self.datagrams.may_take(path) {
             return;
         }
         let mut first = true;
@@ -372,20 +411,19 @@ impl Connection {
                 let full = self.config.datagram_size.bytes() as usize;
                 // it will never fit: "MUST NOT send DATAGRAM frames" that are too long (RFC 9221 section 3)
                 if needed + MAX_OVERHEAD > full {
-                    self.datagrams.pop_front();
-                    self.dropped_datagrams += 1;
+                    self.datagrams.drop_front();
                     continue;
                 }
                 return;
             }
-            self.datagrams.pop_front();
+            self.datagrams.pop();
             frames.push(frame, SentFrame::Datagram { number });
         }
     }
 
     /// Whether a DATAGRAM frame leaves whatever the window says.
     fn datagram_is_free(&mut self, now: Time, number: usize, length: u16) -> bool {
-        let native = !self.config.quic.datagram_congestion_control || !self.datagram_kind.controlled;
+        let native = !self.config.quic.datagram_congestion_control || !self.datagrams.kind().controlled;
         if !self.operations.has(Operation::DatagramMayLeave) {
             return native;
         }
@@ -447,6 +485,11 @@ impl Connection {
         }
         self.data_packets_sent += u64::from(any);
     }
+}
+
+/// Whether packets of a kind carry data of the application.
+const fn has_data(space: PacketSpace) -> bool {
+    matches!(space, PacketSpace::ZeroRtt | PacketSpace::OneRtt)
 }
 
 /// What the Length field of a frame takes that fills `left` bytes.

@@ -1,28 +1,13 @@
 //! What the carrier of a tunnel asks a connection, and does to it: the tunnel chooses the path of each datagram and
 //! keeps what waits, so a datagram is given only when it leaves at once.
 
-use super::{Connection, Datagram, SpaceId, State};
+use super::{Connection, Datagram, Kind, SpaceId, State};
 use crate::congestion::fixed::Fixed;
 use quiclab_core::scheduler::PathState;
 use quiclab_core::{ByteCount, Time};
 
 /// Frame type and length of a DATAGRAM frame with up to 16 383 bytes.
 const FRAME_HEADER: u64 = 3;
-
-/// What the datagrams of a packet have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::quic) struct Kind {
-    /// Otherwise the packet needs no window, and does not count as in flight.
-    pub(in crate::quic) controlled: bool,
-    /// The packet may be ECN-capable.
-    pub(in crate::quic) capable: bool,
-}
-
-impl Default for Kind {
-    fn default() -> Self {
-        Self { controlled: true, capable: true }
-    }
-}
 
 impl Connection {
     /// The window of `path` is `bytes` and stays so.
@@ -56,11 +41,11 @@ impl Connection {
 
     /// Bytes of the packet that the datagrams which wait for `path` will be in; 0 if none do.
     fn pending(&self, path: usize) -> u64 {
-        if self.datagram_path != Some(path) || self.datagrams.is_empty() {
-            return 0;
+        let frames = self.datagrams.waiting_for(path);
+        match frames.map(|datagram| u64::from(datagram.length) + FRAME_HEADER).sum::<u64>() {
+            0 => 0,
+            bytes => self.short_overhead() + bytes,
         }
-        let frames = self.datagrams.iter().map(|datagram| u64::from(datagram.length) + FRAME_HEADER);
-        self.short_overhead() + frames.sum::<u64>()
     }
 
     /// Whether a datagram leaves on `path` with the next packet there: window and pacer let a full packet go, or it is
@@ -74,14 +59,14 @@ impl Connection {
             0 if kind.controlled => self.path_state(now, path, None).is_open(),
             0 => self.path_timeouts(path).is_some(),
             // a packet has datagrams of one kind: those that are controlled must not leave without a window
-            _ if self.datagram_kind != kind => false,
+            _ if self.datagrams.kind() != kind => false,
             pending => pending + u64::from(length) + FRAME_HEADER <= full,
         }
     }
 
     /// Datagrams that were given up because their path failed before they could leave.
     pub(in crate::quic) fn dropped_datagrams(&self) -> u64 {
-        self.dropped_datagrams
+        self.datagrams.dropped()
     }
 
     /// Whether an acknowledgement leaves on `path` now.
@@ -97,12 +82,9 @@ impl Connection {
 
     /// Bytes that an acknowledgement on `path` must leave free for the datagram that waits for it.
     pub(super) fn reserved_for_datagram(&self, id: SpaceId) -> usize {
-        match (self.datagram_path, self.datagrams.front()) {
-            (Some(path), Some(first)) if id == SpaceId::Path(path) => {
-                usize::from(first.length) + FRAME_HEADER as usize
-            }
-            _ => 0,
-        }
+        let SpaceId::Path(path) = id else { return 0 };
+        let first = self.datagrams.waiting_for(path).next();
+        first.map_or(0, |first| usize::from(first.length) + FRAME_HEADER as usize)
     }
 
     /// Short header with the longest packet number, and tag (RFC 9000 section 17.3.1).
@@ -122,19 +104,12 @@ impl Connection {
         if !self.takes(now, path, length, kind) {
             return false;
         }
-        if self.datagram_path != Some(path) {
-            // what has not left by now was for a path that has failed meanwhile
-            self.dropped_datagrams += self.datagrams.len() as u64;
-            self.datagrams.clear();
-        }
-        self.datagram_kind = kind;
-        self.datagram_path = Some(path);
-        self.datagrams.push_back(Datagram { length, number, sent: now, echo: false });
+        self.datagrams.push_on(path, kind, Datagram { length, number, sent: now, echo: false });
         true
     }
 
     /// Whether more datagrams wait outside.
     pub(in crate::quic) fn set_backlogged(&mut self, backlogged: bool) {
-        self.backlogged = backlogged;
+        self.datagrams.set_backlogged(backlogged);
     }
 }

@@ -97,7 +97,7 @@ impl Connection {
     /// When [`Connection::manage`] has something to do without anything that arrives.
     pub(super) fn management_deadline(&self, now: Time) -> Option<Time> {
         let management = self.management.as_ref()?;
-        let change = management.plan.changes.get(management.done).filter(|_| self.confirmed);
+        let change = management.plan.changes.get(management.done).filter(|_| self.progress.is_confirmed());
         let change = change.map(|change| Time::ZERO + change.at);
         let of_path = |path: usize| {
             let stage = match self.paths[path].managed.stage {
@@ -149,7 +149,7 @@ impl Connection {
 
     /// The next change of the plan that is due; it counts as done.
     fn due_change(&mut self, now: Time) -> Option<crate::options::PathChange> {
-        let confirmed = self.confirmed && self.state == State::Open;
+        let confirmed = self.progress.is_confirmed() && self.state == State::Open;
         let management = self.management.as_mut()?;
         let change = *management.plan.changes.get(management.done)?;
         (confirmed && Time::ZERO + change.at <= now).then(|| {
@@ -174,7 +174,7 @@ impl Connection {
         let managed = &mut self.paths[path].managed;
         if !managed.peer_id {
             // they travel with HANDSHAKE_DONE
-            if self.confirmed {
+            if self.progress.is_confirmed() {
                 managed.blocked_notice.ask();
             }
             return;
@@ -198,15 +198,15 @@ impl Connection {
 
     /// The peer's address on `path` is to be validated.
     pub(super) fn challenge(&mut self, path: usize) {
-        if self.is_kept(path) && !self.path_challenges.contains(&path) {
-            self.path_challenges.push(path);
+        if self.is_kept(path) {
+            self.path_validation.challenge(path);
         }
     }
 
     /// PATH_CHALLENGE has arrived on `path`: it is answered there.
     pub(super) fn respond(&mut self, path: usize) {
         if self.is_kept(path) {
-            self.path_responses.push(path);
+            self.path_validation.respond(path);
         }
     }
 
@@ -320,8 +320,8 @@ impl Connection {
         }
         let in_use = |other: &usize| *other != path && self.paths[*other].managed.is_in_use();
         if !(0..self.paths.len()).any(|other| in_use(&other)) {
-            self.failure.get_or_insert_with(|| format!("the last path, {path}, was abandoned at {now}"));
-            self.close_code = INTERNAL_ERROR;
+            let reason = || format!("the last path, {path}, was abandoned at {now}");
+            self.closure.fail_with(INTERNAL_ERROR, reason);
             self.state = State::Closing { pending: true, received: 0 };
             return;
         }
@@ -329,8 +329,7 @@ impl Connection {
             self.leave_path(path, true);
         }
         let until = now + self.pto_of(path) * PTOS;
-        self.path_challenges.retain(|challenged| *challenged != path);
-        self.path_responses.retain(|asked| *asked != path);
+        self.path_validation.abandon(path);
         let this = &mut self.paths[path];
         (this.usable, this.space.probes) = (false, 0);
         let managed = &mut this.managed;

@@ -3,12 +3,21 @@
 //! | file | |
 //! | --- | --- |
 //! | `receive` | packets that arrive: keys, duplicates, frames |
-//! | `acknowledge` | ACK frames: RTT, losses, congestion |
+//! | `acknowledge`, `losses` | ACK frames: RTT, congestion; packets that are lost |
 //! | `send` | what the next datagram is, and whether it may leave |
 //! | `assemble` | the frames of a packet |
 //! | `carry` | what the carrier of a tunnel asks and does |
 //! | `manage`, `path_frames` | paths that are opened, ranked and closed, and the frames about it |
 //! | `timers` | loss detection, probes, pacing, delayed acknowledgements, idling |
+//!
+//! Parts of its state, whose fields are reached by their methods only:
+//!
+//! | file | |
+//! | --- | --- |
+//! | `progress`, `address`, `path_validation` | the handshake, addresses that are validated |
+//! | `activity`, `closure` | idling, why it was closed |
+//! | `control_frames`, `datagrams` | frames that wait for a packet |
+//! | `observation` | events for an observer |
 //!
 //! | | RFC 9000, 9001, 9002 | here |
 //! | --- | --- | --- |
@@ -20,20 +29,29 @@
 //! | ECN | sections 13.4, 7.1 of RFC 9002 | not used |
 
 mod acknowledge;
+mod activity;
+mod address;
 mod assemble;
 mod carry;
+mod closure;
+mod control_frames;
+mod datagrams;
+mod losses;
 mod manage;
+mod observation;
 mod path_frames;
+mod path_validation;
+mod progress;
 mod receive;
 mod send;
 mod timers;
 
-pub(super) use carry::Kind;
+pub(super) use datagrams::Kind;
 pub(super) use send::Departure;
 
 use super::Config;
 use super::crypto::CryptoStream;
-use super::handshake::{EarlyState, Handshake, Level};
+use super::handshake::{Handshake, Level};
 use super::managed::Management;
 use super::path::Path;
 use super::space::Space;
@@ -41,18 +59,21 @@ use super::stream::{StreamEvent, Streams};
 use crate::operations::Operations;
 use crate::options::{PathPlan, QuicVersion};
 use crate::workload::{Datagram, Priority, StreamId};
+use activity::Activity;
+use address::AddressValidation;
 pub(in crate::quic) use assemble::MAX_OVERHEAD;
-use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket, TlsSession, TransportParameters};
+use closure::{Closure, INTERNAL_ERROR, PROTOCOL_VIOLATION};
+use control_frames::ControlFrames;
+use datagrams::Datagrams;
+use observation::Observation;
+use path_validation::PathValidation;
+use progress::HandshakeProgress;
+use quiclab_core::quic::{QuicDatagram, QuicFrame, TlsSession, TransportParameters};
 use quiclab_core::scheduler::{self, PathScheduler};
 use quiclab_core::{
-    DataRate, Duration, Ecn, PacketSpace, RandomStream, RecoveryState, Role, Time, TransportEvent,
+    DataRate, Duration, PacketSpace, RandomStream, RecoveryState, Role, Time, TransportEvent,
     TransportObserver,
 };
-use std::collections::VecDeque;
-
-/// RFC 9000 section 20.1.
-const INTERNAL_ERROR: u64 = 0x01;
-const PROTOCOL_VIOLATION: u64 = 0x0a;
 
 /// State of a connection (RFC 9000 section 10).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,52 +138,20 @@ pub(super) struct Connection {
     operations: Operations,
     /// Parameters of the peer; those of this end's configuration until they are known.
     peer: TransportParameters,
-    /// 0-RTT that was sent is still to be accepted.
-    early_data: EarlyState,
-    confirmed: bool,
-    /// HANDSHAKE_DONE is to be sent.
-    handshake_done_pending: bool,
-    /// NEW_CONNECTION_ID frames to be sent.
-    new_connection_ids: u8,
-    /// Crypto data were taken for lost because of what arrived (aioquic, once).
-    restarted: bool,
-    /// ACK_FREQUENCY is to be sent, with this sequence number.
-    ack_frequency_pending: Option<u64>,
-    path_responses: Vec<usize>,
-    path_challenges: Vec<usize>,
+    progress: HandshakeProgress,
+    address: AddressValidation,
+    path_validation: PathValidation,
+    control: ControlFrames,
+    datagrams: Datagrams,
+    activity: Activity,
+    closure: Closure,
+    observation: Observation,
     /// What a client does with its paths; moves to `management`.
     path_plan: PathPlan,
     /// `None`: further paths are there after the handshake, and stay.
     management: Option<Box<Management>>,
-    datagrams: VecDeque<Datagram>,
-    /// The only path that DATAGRAM frames take: that of the tunnel's choice; `None`: any.
-    datagram_path: Option<usize>,
-    /// What those that wait for `datagram_path` have in common.
-    datagram_kind: Kind,
-    /// More datagrams wait outside, for room on some path.
-    backlogged: bool,
-    arrived_datagrams: VecDeque<Datagram>,
-    dropped_datagrams: u64,
-    /// A client's address is validated (RFC 9000 section 8.1); clients count servers as validated, gQUIC has no
-    /// such limit.
-    validated: bool,
-    received_bytes: u64,
-    sent_bytes: u64,
-    /// Packets whose keys are not there yet.
-    early_packets: Vec<(QuicPacket, Ecn)>,
-    /// When something was received, or the first ack-eliciting packet after it sent.
-    active: Time,
-    sent_since_received: bool,
-    failure: Option<String>,
-    closed_by_peer: bool,
-    /// Error code of this end's CONNECTION_CLOSE.
-    close_code: u64,
-    observer: Option<Box<dyn TransportObserver>>,
     /// A datagram that was not needed, for the next that is.
     spare: Option<Box<QuicDatagram>>,
-    header_buffer: Vec<u8>,
-    payload_buffer: Vec<u8>,
-    lost_numbers: Vec<u64>,
     loss_timer: Option<(Time, timers::LossTimer)>,
     /// When the pacer lets the next packet leave; `None`: it stops nothing.
     pacing_due: Option<Time>,
@@ -171,7 +160,6 @@ pub(super) struct Connection {
     last_path: usize,
     /// Path that the last packet arrived on: what closes the connection takes it.
     heard_path: usize,
-    pub(super) handshake_complete_at: Option<Time>,
     data_packets_sent: u64,
     ack_frames_received: u64,
 }
@@ -208,43 +196,23 @@ impl Connection {
             streams,
             operations,
             peer: own,
-            early_data: EarlyState::None,
-            confirmed: false,
-            handshake_done_pending: false,
-            new_connection_ids: 0,
-            restarted: false,
-            ack_frequency_pending: None,
-            path_responses: Vec::new(),
-            path_challenges: Vec::new(),
+            progress: HandshakeProgress::new(),
+            // a server of gQUIC rejects with certificates only what is short enough
+            address: AddressValidation::new(role == Role::Client || single),
+            path_validation: PathValidation::default(),
+            control: ControlFrames::default(),
+            datagrams: Datagrams::default(),
+            activity: Activity::default(),
+            closure: Closure::default(),
+            observation: Observation::new(observer),
             path_plan,
             management: None,
-            datagrams: VecDeque::new(),
-            datagram_path: None,
-            datagram_kind: Kind::default(),
-            backlogged: false,
-            arrived_datagrams: VecDeque::new(),
-            dropped_datagrams: 0,
-            // a server of gQUIC rejects with certificates only what is short enough
-            validated: role == Role::Client || single,
-            received_bytes: 0,
-            sent_bytes: 0,
-            early_packets: Vec::new(),
-            active: Time::ZERO,
-            sent_since_received: false,
-            failure: None,
-            closed_by_peer: false,
-            close_code: 0,
-            observer,
             spare: None,
-            header_buffer: Vec::new(),
-            payload_buffer: Vec::new(),
-            lost_numbers: Vec::new(),
             loss_timer: None,
             pacing_due: None,
             scheduler: scheduler::build(&config.quic.path_scheduler),
             last_path: 0,
             heard_path: 0,
-            handshake_complete_at: None,
             data_packets_sent: 0,
             ack_frames_received: 0,
             config,
@@ -254,9 +222,9 @@ impl Connection {
     /// The client connects.
     pub(super) fn connect(&mut self, now: Time) {
         self.state = State::Open;
-        self.active = now;
+        self.activity.begin(now);
         self.open_first_path(now);
-        self.early_data = self.handshake.early_data();
+        self.progress.set_early_data(self.handshake.early_data());
         let further = self.config.quic.initial_datagrams > 1 && self.config.quic.version == QuicVersion::V1;
         if let Some(initial) = self.handshake_spaces[0].as_mut().filter(|_| further) {
             // as probes: the first has CRYPTO frames, and where those are sent the others have PING
@@ -283,7 +251,7 @@ impl Connection {
 
     /// Why the connection failed.
     pub(super) fn failure(&self) -> Option<&str> {
-        self.failure.as_deref()
+        self.closure.failure()
     }
 
     /// A largest window that has bound on a path.
@@ -293,7 +261,7 @@ impl Connection {
 
     /// The peer's application has closed the connection.
     pub(super) fn is_closed_by_peer(&self) -> bool {
-        self.closed_by_peer
+        self.closure.is_by_peer()
     }
 
     /// The next thing to tell the application.
@@ -301,18 +269,17 @@ impl Connection {
         if let Some(event) = self.streams.next_event() {
             return Some(Event::Stream(event));
         }
-        self.arrived_datagrams.pop_front().map(Event::Datagram)
+        self.datagrams.next_arrived().map(Event::Datagram)
     }
 
     fn fail(&mut self, reason: String) {
-        self.failure.get_or_insert(reason);
+        self.closure.fail(|| reason);
         self.state = State::Over;
     }
 
     /// The peer has violated the protocol: the connection is closed with an error.
     fn violate(&mut self, error: impl std::fmt::Display) {
-        self.failure.get_or_insert_with(|| error.to_string());
-        self.close_code = PROTOCOL_VIOLATION;
+        self.closure.fail_with(PROTOCOL_VIOLATION, || error.to_string());
         self.state = State::Closing { pending: true, received: 0 };
     }
 
@@ -320,8 +287,7 @@ impl Connection {
     pub(super) fn fail_with_plugins(&mut self) -> bool {
         let Some(error) = self.operations.take_error() else { return false };
         if self.state == State::Open {
-            self.failure.get_or_insert(error);
-            self.close_code = INTERNAL_ERROR;
+            self.closure.fail_with(INTERNAL_ERROR, || error);
             self.state = State::Closing { pending: true, received: 0 };
         }
         true
@@ -359,8 +325,7 @@ impl Connection {
 
     /// The handshake is confirmed (RFC 9001 section 4.1.2).
     fn confirm(&mut self) {
-        if !self.confirmed {
-            self.confirmed = true;
+        if self.progress.confirm() {
             self.discard(SpaceId::Initial);
             self.discard(SpaceId::Handshake);
         }
@@ -399,16 +364,19 @@ impl Connection {
         (self.data_packets_sent, self.ack_frames_received)
     }
 
+    /// Time of completion of the handshake.
+    pub(super) fn handshake_complete_at(&self) -> Option<Time> {
+        self.progress.complete_at()
+    }
+
     /// An observer is attached.
     pub(super) fn is_observed(&self) -> bool {
-        self.observer.is_some()
+        self.observation.is_attached()
     }
 
     /// Tells whoever wants to know.
     pub(super) fn observe(&mut self, now: Time, event: &TransportEvent<'_>) {
-        if let Some(observer) = &mut self.observer {
-            observer.observe(now, event);
-        }
+        self.observation.observe(now, event);
     }
 
     /// The peer's max_ack_delay.
@@ -417,6 +385,19 @@ impl Connection {
             Some(asked) if self.peer.min_ack_delay.is_some() => asked,
             _ => self.peer.max_ack_delay,
         }
+    }
+}
+
+/// The space `id` of a connection with these spaces of the handshake, on a path with this one.
+fn space_in<'a>(
+    id: SpaceId,
+    of_handshake: &'a mut [Option<Space>; 2],
+    of_path: &'a mut Space,
+) -> Option<&'a mut Space> {
+    match id {
+        SpaceId::Initial => of_handshake[0].as_mut(),
+        SpaceId::Handshake => of_handshake[1].as_mut(),
+        SpaceId::Path(_) => Some(of_path),
     }
 }
 
@@ -485,14 +466,13 @@ impl crate::workload::Streams for Connection {
         self.streams.label(stream)
     }
     fn send_datagram(&mut self, datagram: Datagram) {
-        self.datagrams.push_back(datagram);
+        self.datagrams.push(datagram);
     }
     fn send_rate(&mut self) -> Option<DataRate> {
         self.paths[self.first_path()].recovery_state().send_rate()
     }
     fn waiting_bytes(&mut self) -> u64 {
-        let datagrams: u64 = self.datagrams.iter().map(|datagram| u64::from(datagram.length)).sum();
-        self.streams.unsent().saturating_add(datagrams)
+        self.streams.unsent().saturating_add(self.datagrams.bytes())
     }
     fn close(&mut self) {
         if self.state == State::Open {

@@ -7,7 +7,7 @@ use crate::options::QuicVersion;
 use crate::quic::handshake::EarlyState;
 use crate::quic::path::{Path, ms_or_0, now_ms};
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket};
-use quiclab_core::{Duration, Ecn, PacketSpace, Role, Time, TransportEvent};
+use quiclab_core::{Duration, Ecn, PacketSpace, Role, Time};
 
 impl Connection {
     /// A datagram of `size` bytes of UDP payload has arrived; `field` is its ECN field.
@@ -31,9 +31,8 @@ impl Connection {
             return; // of a path that is closed, or that this end has not opened
         }
         let was_limited = self.is_amplification_limited();
-        self.received_bytes += size;
-        self.active = now;
-        self.sent_since_received = false;
+        self.address.on_received(size);
+        self.activity.on_received(now);
         for packet in datagram.packets {
             self.receive_packet(now, packet, field);
         }
@@ -57,8 +56,8 @@ impl Connection {
         if !self.handshake.can_receive(packet.space) {
             let rejected = packet.space == PacketSpace::ZeroRtt
                 && matches!(self.handshake.early_data(), EarlyState::Rejected);
-            if !rejected && self.early_packets.len() < self.config.fixed.kept_packets {
-                self.early_packets.push((packet, field));
+            if !rejected {
+                self.progress.keep(packet, field, self.config.fixed.kept_packets);
             }
             if self.role == Role::Client {
                 self.restart_handshake(now);
@@ -70,10 +69,10 @@ impl Connection {
         if space.received.is_duplicate(packet.number) {
             return;
         }
-        self.observe_packet(now, &packet, false);
+        self.observation.observe_packet(now, &packet, false);
         if packet.space == PacketSpace::Handshake && self.role == Role::Server {
             // RFC 9001 section 4.9.1; RFC 9000 section 8.1: it proves that the client owns its address
-            self.validated = true;
+            self.address.validate();
             self.discard(SpaceId::Initial);
         }
         let eliciting = packet.is_ack_eliciting();
@@ -154,17 +153,11 @@ impl Connection {
             QuicFrame::HandshakeDone => self.confirm(),
             QuicFrame::ConnectionClose { application: _, error_code } => {
                 self.state = State::Over;
-                // NO_ERROR of the transport: the application closes before it can say so (section 10.2.3)
-                if *error_code == 0 {
-                    self.closed_by_peer = true;
-                } else {
-                    self.failure
-                        .get_or_insert_with(|| format!("closed by the peer with error {error_code:#x}"));
-                }
+                self.closure.on_closed_by_peer(*error_code);
             }
             QuicFrame::Datagram { length, number, sent, echo } => {
                 let datagram = Datagram { length: *length, number: *number, sent: *sent, echo: *echo };
-                self.arrived_datagrams.push_back(datagram);
+                self.datagrams.on_arrived(datagram);
             }
             QuicFrame::AckFrequency {
                 sequence_number,
@@ -187,7 +180,7 @@ impl Connection {
             QuicFrame::PathResponse => {
                 self.paths[path].usable = self.is_sendable(path);
                 self.on_path_validated(path);
-                self.path_challenges.retain(|challenged| *challenged != path);
+                self.path_validation.on_validated(path);
                 // the first RTT sample of the path is taken as it is (RFC 9002 section 5.3), the delay with it: a
                 // scheduler that goes by the RTT would not take the path, and never learn better
                 self.paths[path].space.received.ask_due(now);
@@ -205,8 +198,7 @@ impl Connection {
     /// What follows from a step of the handshake: limits of the peer, fate of 0-RTT, confirmation, packets
     /// that waited for keys.
     fn after_handshake_progress(&mut self, now: Time) {
-        let settled = self.handshake_complete_at.is_some() && self.early_data != EarlyState::Pending;
-        if settled && self.early_packets.is_empty() {
+        if self.progress.is_settled() {
             return;
         }
         if let Some(peer) = self.handshake.take_peer_parameters() {
@@ -217,52 +209,47 @@ impl Connection {
             }
             self.streams.on_parameters(&peer);
             self.peer = peer;
-            self.ack_frequency_pending =
-                self.config.ack_frequency.filter(|_| self.peer.min_ack_delay.is_some()).map(|_| 0);
+            let asks = self.config.ack_frequency.is_some() && self.peer.min_ack_delay.is_some();
+            self.control.set_ack_frequency(asks.then_some(0));
         }
-        if self.early_data == EarlyState::Pending {
-            self.early_data = self.handshake.early_data();
-            if self.early_data == EarlyState::Rejected {
+        if self.progress.early_data() == EarlyState::Pending {
+            let early_data = self.handshake.early_data();
+            self.progress.set_early_data(early_data);
+            if early_data == EarlyState::Rejected {
                 self.forget_early_data();
             }
         }
-        if self.handshake_complete_at.is_none() && self.handshake.is_complete() {
-            self.handshake_complete_at = Some(now);
+        if self.progress.complete_at().is_none() && self.handshake.is_complete() {
+            self.progress.complete(now);
             let managed = self.begin_management(now);
             if self.config.quic.version == QuicVersion::V1 && !managed {
-                self.new_connection_ids = self.config.fixed.new_connection_ids;
+                self.control.set_new_connection_ids(self.config.fixed.new_connection_ids);
             }
             match (self.config.quic.version, self.role) {
                 // no HANDSHAKE_DONE: the SHLO confirms
                 (QuicVersion::Gquic37, _) => self.confirm(),
                 (QuicVersion::V1, Role::Server) => {
-                    self.handshake_done_pending = true;
+                    self.control.add_handshake_done();
                     self.confirm();
                 }
                 (QuicVersion::V1, Role::Client) => {}
             }
             let paths = self.paths.len().min(usize::from(self.peer.paths));
             if self.role == Role::Client && !managed {
-                self.path_challenges.extend(1..paths);
+                (1..paths).for_each(|path| self.path_validation.challenge(path));
             }
         }
-        if !self.early_packets.is_empty() {
-            let able = |(packet, _): &mut (QuicPacket, _)| self.handshake.can_receive(packet.space);
-            let ready: Vec<_> = self.early_packets.extract_if(.., able).collect();
-            for (packet, field) in ready {
-                self.receive_packet(now, packet, field);
-            }
+        for (packet, field) in self.progress.take_readable(|space| self.handshake.can_receive(space)) {
+            self.receive_packet(now, packet, field);
         }
     }
 
     /// Something arrived that shows that the handshake is in trouble: what is in flight of it is sent again
     /// (aioquic `reschedule_data`).
     fn restart_handshake(&mut self, now: Time) {
-        if !self.config.fixed.restarts_handshake || self.restarted {
-            return;
+        if self.config.fixed.restarts_handshake && self.progress.restart() {
+            self.lose_crypto(now);
         }
-        self.restarted = true;
-        self.lose_crypto(now);
     }
 
     /// Packets with crypto data in flight are taken for lost; a probe is sent (aioquic `reschedule_data`,
@@ -291,22 +278,5 @@ impl Connection {
         let path = &mut self.paths[0];
         path.in_flight -= path.space.sent.discard();
         path.pto.on_keys_discarded();
-    }
-
-    /// Tells the observer of a packet that leaves or has arrived.
-    pub(super) fn observe_packet(&mut self, now: Time, packet: &QuicPacket, sent: bool) {
-        let Some(observer) = &mut self.observer else { return };
-        self.header_buffer.clear();
-        self.payload_buffer.clear();
-        packet.encode_header(&mut self.header_buffer);
-        packet.encode_payload(&mut self.payload_buffer);
-        let (space, path, number) = (packet.space, packet.path.into(), packet.number);
-        let (header, payload) = (&self.header_buffer[..], &self.payload_buffer[..]);
-        let event = if sent {
-            TransportEvent::PacketSent { space, path, number, header, payload }
-        } else {
-            TransportEvent::PacketReceived { space, path, number, header, payload }
-        };
-        observer.observe(now, &event);
     }
 }

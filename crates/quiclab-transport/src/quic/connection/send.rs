@@ -92,12 +92,8 @@ impl Connection {
 
     /// Bytes that a datagram may have.
     fn amplification_room(&self) -> usize {
-        let full = self.config.datagram_size.bytes();
         let factor = u64::from(self.config.quic.amplification_factor);
-        if self.validated || factor == 0 {
-            return full as usize;
-        }
-        full.min((factor * self.received_bytes).saturating_sub(self.sent_bytes)) as usize
+        self.address.room(self.config.datagram_size.bytes(), factor) as usize
     }
 
     /// Whether the server's limit stops everything: no timer helps then (RFC 9002 section 6.2.2.1).
@@ -148,9 +144,7 @@ impl Connection {
 
     /// Bytes that wait for a path.
     fn backlog(&self) -> ByteCount {
-        let datagrams =
-            self.datagrams.iter().map(|datagram| datagram.length.into()).fold(0, u64::saturating_add);
-        ByteCount::from_bytes(self.streams.waiting().saturating_add(datagrams))
+        ByteCount::from_bytes(self.streams.waiting().saturating_add(self.datagrams.bytes()))
     }
 
     /// Whether a path takes anything but acknowledgements, probes and what validates it: it is validated, and
@@ -171,16 +165,14 @@ impl Connection {
     fn is_urgent(&self, now: Time, path: usize) -> bool {
         let probes = |id| self.space_ref(id).is_some_and(|space| space.probes > 0);
         let waits = |id| self.must_acknowledge(now, id) || probes(id);
-        self.space_ids().any(|id| id.path() == path && waits(id))
-            || self.path_challenges.contains(&path)
-            || self.path_responses.contains(&path)
+        self.space_ids().any(|id| id.path() == path && waits(id)) || self.path_validation.is_waiting_for(path)
     }
 
     /// The path that a plugin chooses among those that are open; it comes with its room.
     #[cold]
     fn asked_path(&mut self, now: Time, open: &[(usize, usize)], native: (usize, usize)) -> (usize, usize) {
         let (paths, last) = (self.paths.len() as f64, self.last_path as f64);
-        let previous = if self.sent_bytes == 0 { -1.0 } else { last };
+        let previous = if self.address.has_sent() { last } else { -1.0 };
         let inputs = || [("now_ms", now_ms(now)), ("paths", paths), ("previous", previous)];
         let wanted = self.operations.run(Operation::Path, inputs, || native.0 as f64);
         if let Some(path) = open.iter().find(|(path, _)| *path as f64 == wanted) {
@@ -230,8 +222,7 @@ impl Connection {
         if room < MIN_ROOM {
             return None;
         }
-        let capable =
-            self.datagrams.is_empty() || self.datagram_path != Some(path) || self.datagram_kind.capable;
+        let capable = self.datagrams.waiting_for(path).next().is_none() || self.datagrams.kind().capable;
         let ecn = if capable { self.paths[path].ecn.field() } else { Ecn::NotEct };
         let mut datagram = self.spare.take().unwrap_or_default();
         if path != 0 || self.handshake_spaces.iter().all(Option::is_none) {
@@ -304,10 +295,8 @@ impl Connection {
         let Assembled { id, content, length, in_flight } = assembled;
         let ack_eliciting = packet.is_ack_eliciting();
         let length = length as u64;
-        if self.observer.is_some() {
-            self.observe_packet(now, packet, true);
-        }
-        self.sent_bytes += length;
+        self.observation.observe_packet(now, packet, true);
+        self.address.on_sent(length);
         self.on_path_sent(now, id.path(), length, ack_eliciting);
         let path = &mut self.paths[id.path()];
         let bytes = if in_flight { length } else { 0 };
@@ -328,9 +317,7 @@ impl Connection {
         space.sent.on_sent(number, sent, content);
         if ack_eliciting {
             space.probes = space.probes.saturating_sub(1);
-            if !self.sent_since_received {
-                (self.sent_since_received, self.active) = (true, now);
-            }
+            self.activity.on_sent(now);
         }
         if packet.space == PacketSpace::Handshake && self.role == Role::Client {
             // "a client MUST discard Initial keys when it first sends a Handshake packet" (RFC 9001 section 4.9.1)
@@ -351,8 +338,8 @@ impl Connection {
         };
         let path = id.path();
         let peer_id = self.peer.connection_id_length;
-        let application = self.failure.is_none() && packet_space == PacketSpace::OneRtt;
-        let error_code = self.close_code;
+        let application = self.closure.failure().is_none() && packet_space == PacketSpace::OneRtt;
+        let error_code = self.closure.code();
         let format = {
             let Self { config, role, handshake_spaces, paths, .. } = &*self;
             let space = match id {
@@ -370,10 +357,8 @@ impl Connection {
             let length = (MIN_INITIAL_BYTES - packet.length()) as u16;
             packet.frames.push(QuicFrame::Padding { length });
         }
-        self.sent_bytes += packet.length() as u64;
-        if self.observer.is_some() {
-            self.observe_packet(now, &packet, true);
-        }
+        self.address.on_sent(packet.length() as u64);
+        self.observation.observe_packet(now, &packet, true);
         Some((path, QuicDatagram { packets: smallvec![packet] }))
     }
 }

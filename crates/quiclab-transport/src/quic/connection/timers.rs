@@ -4,7 +4,6 @@
 use super::{Connection, SpaceId, State};
 use crate::operations::Operation;
 use crate::quic::path::{Path, ms_or_0, now_ms};
-use crate::quic::sent::SentFrame;
 use crate::quic::space::Space;
 use crate::recovery::pto::{Pto, PtoInput, SpaceInFlight};
 use quiclab_core::{Duration, PacketSpace, Role, Time};
@@ -60,7 +59,7 @@ impl Connection {
         // the one without backoff: with it, an end that probes would never give up
         let probe = |path: &Path| path.rtt.pto_base() + self.peer_max_ack_delay();
         let probe = self.paths.iter().map(probe).max()?;
-        Some(self.active + timeout.max(probe * 3))
+        Some(self.activity.at() + timeout.max(probe * 3))
     }
 
     /// Whether an acknowledgement must leave now, with packets of the space `id`.
@@ -124,7 +123,7 @@ impl Connection {
             ],
             max_ack_delay: self.peer_max_ack_delay(),
             // gQUIC has one space, whose packets are acknowledged from the start
-            handshake_confirmed: self.confirmed
+            handshake_confirmed: self.progress.is_confirmed()
                 || single
                 || path != 0
                 || self.role == Role::Server && self.handshake.is_complete(),
@@ -212,10 +211,14 @@ impl Connection {
         path.pto.on_expired();
         let in_flight = path.in_flight > 0;
         let congestion = self.config.fixed.timeout_is_congestion && self.config.quic.datagram_back_off;
-        if congestion && self.confirmed && in_flight {
+        if congestion && self.progress.is_confirmed() && in_flight {
             path.on_probe_timeout(now, &mut self.operations);
         }
-        if !self.confirmed && in_flight && id.path() == 0 && self.config.fixed.restarts_handshake {
+        if !self.progress.is_confirmed()
+            && in_flight
+            && id.path() == 0
+            && self.config.fixed.restarts_handshake
+        {
             return self.lose_crypto(now);
         }
         let crypto = !matches!(id, SpaceId::Path(_)) || level == super::Level::Initial;
@@ -255,50 +258,6 @@ impl Connection {
             && let Some(space) = self.space(other)
         {
             space.probes = space.probes.max(1);
-        }
-    }
-
-    /// What is in flight on a path that may have failed, or that is given up, is sent again on the others; it stays in
-    /// flight here.
-    pub(super) fn leave_path(&mut self, path: usize, given_up: bool) {
-        let level = self.crypto_level(SpaceId::Path(path));
-        // unless the path is in use, another takes the crypto stream; validation is the path's own
-        let stays = self.paths[path].usable && !given_up;
-        let Self { paths, streams, crypto, .. } = self;
-        let path = &mut paths[path];
-        let mut management = SmallVec::<[SentFrame; 2]>::new();
-        let (mut handshake_done, mut connection_ids, mut frequency) = (false, 0, None);
-        for (packet, content) in path.space.sent.outstanding() {
-            let is_left = packet.position < path.left_up_to;
-            for frame in content {
-                match frame {
-                    // it has stayed with a path that was left before
-                    SentFrame::Crypto { offset, length } if given_up => {
-                        crypto[level as usize].on_lost(*offset..*offset + u64::from(*length));
-                    }
-                    _ if is_left => {}
-                    SentFrame::HandshakeDone => handshake_done = true,
-                    SentFrame::NewConnectionId => connection_ids += 1,
-                    SentFrame::AckFrequency { sequence } => frequency = Some(*sequence),
-                    SentFrame::Crypto { offset, length } if !stays => {
-                        crypto[level as usize].on_lost(*offset..*offset + u64::from(*length));
-                    }
-                    SentFrame::Crypto { .. }
-                    | SentFrame::PathChallenge
-                    | SentFrame::PathResponse
-                    | SentFrame::Ack { .. }
-                    | SentFrame::Datagram { .. } => {}
-                    frame if frame.is_of_management() => management.push(*frame),
-                    stream => streams.on_lost(stream),
-                }
-            }
-        }
-        path.left_up_to = path.sent_packets;
-        self.handshake_done_pending |= handshake_done;
-        self.new_connection_ids += connection_ids;
-        self.ack_frequency_pending = self.ack_frequency_pending.or(frequency);
-        for frame in management {
-            self.on_management_lost(&frame);
         }
     }
 }

@@ -63,37 +63,29 @@ pub(super) enum Retransmit {
 impl Sender {
     /// An acknowledgement arrived (the caller has checked timestamps, PAWS).
     pub(crate) fn on_ack(&mut self, now: Time, segment: &Segment) -> AckOutcome {
-        let before = self.acknowledged;
+        let before = self.snd.acknowledged();
         let outcome = self.take_ack(now, segment);
-        let covered = (self.acknowledged - before).div_ceil(self.payload.max(1));
+        let covered = (self.snd.acknowledged() - before).div_ceil(self.payload.max(1));
         AckOutcome { covered_segments: u32::try_from(covered).unwrap_or(u32::MAX), ..outcome }
     }
 
     fn take_ack(&mut self, now: Time, segment: &Segment) -> AckOutcome {
         let ack = segment.acknowledgement;
-        let too_old = ack + self.largest_window.max(self.payload) < self.acknowledged;
-        if ack > self.next || too_old {
+        if !self.snd.is_acceptable(ack, self.payload) {
             return AckOutcome { ignored: true, ..AckOutcome::default() };
         }
-        let mut work = Work::new(self.acknowledged, self.timestamps.then_some(segment.timestamp_echo));
+        let mut work = Work::new(self.snd.acknowledged(), self.timestamps.then_some(segment.timestamp_echo));
         let prior_in_flight = self.board.in_flight();
-        if ack < self.acknowledged {
+        if ack < self.snd.acknowledged() {
             return self.on_old_ack(now, segment, work);
         }
-        work.marked = self.ecn.echoes() && segment.flags.has(Flags::ECE);
-        let window = u64::from(segment.window);
-        // an older acknowledgement does not take the window back (tcp_may_update_window)
-        if ack > self.acknowledged || window > self.window || window == 0 {
-            work.not_duplicate |= window != self.window;
-            self.window = window;
-            self.largest_window = self.largest_window.max(window);
+        work.marked = self.ecn.mode().echoes() && segment.flags.has(Flags::ECE);
+        let window_changed = self.snd.update_window(ack, u64::from(segment.window));
+        work.not_duplicate = window_changed || segment.length > 0;
+        if self.snd.acknowledge(ack) {
+            self.retries.on_progress();
         }
-        work.not_duplicate |= segment.length > 0;
-        if ack > self.acknowledged {
-            self.acknowledged = ack;
-            self.timeouts_in_row = 0;
-        }
-        self.window_probes = 0;
+        self.retries.on_answer();
         if self.board.is_empty() {
             self.process_sack(now, ack, segment.sack(), &mut work);
             // the second copy of a probe is mostly reported when nothing is outstanding any more
@@ -114,7 +106,7 @@ impl Sender {
             self.rack.update_window(work.prior_delivered, self.rate.delivered());
         }
         self.count_marks(segment, &mut work);
-        if self.ecn.is_on() {
+        if self.ecn.mode().is_on() {
             self.report_marks(&work);
         }
         self.on_probe_acked(now, ack, &mut work);
@@ -128,7 +120,7 @@ impl Sender {
         }
         self.control(now, prior_in_flight, &work);
         if retransmit == Retransmit::NewDataFirst {
-            self.new_data_first = true;
+            self.frto.set_new_data_first(true);
         }
         work.outcome()
     }
@@ -158,15 +150,8 @@ impl Sender {
     /// Counts the marks that the acknowledgement reports with AccECN (`tcp_accecn_process`), if none was sent after it: it
     /// delivers something, or its timestamp is new.
     fn count_marks(&mut self, segment: &Segment, work: &mut Work) {
-        let Some(feedback) = &mut self.feedback else { return };
-        let is_new = self.timestamps && (segment.timestamp.wrapping_sub(self.latest) as i32) > 0;
-        if is_new {
-            self.latest = segment.timestamp;
-        }
-        if !(work.advanced || work.sacked || is_new) {
-            return;
-        }
-        work.marks = feedback.on_ack(&Acknowledged {
+        let timestamp = self.timestamps.then_some(segment.timestamp);
+        let marks = self.ecn.on_ack(timestamp, work.advanced || work.sacked, || Acknowledged {
             ace: segment.flags.ace(),
             option: segment.accecn(),
             packets: u64::from(work.delivered),
@@ -174,23 +159,28 @@ impl Sender {
             payload: self.payload,
             exact: self.sack || matches!(self.state, State::Open | State::Cwr),
         });
-        work.marked = work.marks > 0;
+        if let Some(marks) = marks {
+            work.marks = marks;
+            work.marked = marks > 0;
+        }
     }
 
     /// Tells the controller of the marks, before the window is reduced for them (`tcp_in_ack_event`).
     fn report_marks(&mut self, work: &Work) {
         let delivered = u64::from(work.delivered);
-        let marked = match self.feedback {
-            Some(_) => work.marks,
-            None if work.marked => delivered,
-            None => 0,
+        let marked = if self.ecn.counts_marks() {
+            work.marks
+        } else if work.marked {
+            delivered
+        } else {
+            0
         };
         self.counts.marked += marked;
         self.controller.on_marks(&Marks {
             delivered_packets: delivered,
             marked_packets: marked,
-            acked_position: self.acknowledged,
-            next_position: self.next,
+            acked_position: self.snd.acknowledged(),
+            next_position: self.snd.next(),
         });
     }
 
@@ -279,7 +269,7 @@ impl Sender {
         if !(work.maybe_delayed && self.rtt.min().is_some_and(|min| congestion > min)) {
             self.rtt.on_min_sample(now, congestion);
         }
-        self.rtt.on_sample(sample, self.acknowledged, self.next);
+        self.rtt.on_sample(sample, self.snd.acknowledged(), self.snd.next());
         true
     }
 
@@ -303,7 +293,7 @@ impl Sender {
     pub(super) fn control(&mut self, now: Time, prior_in_flight: u32, work: &Work) {
         let rate = self.rate.sample(now, self.rtt.min(), work.maybe_delayed);
         let reducing = self.is_reducing();
-        let progress = work.advanced || (self.reordering > self.options.reordering && work.sacked);
+        let progress = work.advanced || (self.reordering.segments() > self.reordering.usual() && work.sacked);
         let may_grow = self.controller.owns_recovery() || (!reducing && progress);
         let delivered = work.delivered + work.duplicates;
         self.inform(now, prior_in_flight, work, rate, may_grow);
@@ -322,10 +312,7 @@ impl Sender {
 
     /// One step of the reduction (`tcp_cwnd_reduction`).
     pub(super) fn reduce(&mut self, ack: PrrAck) {
-        let in_flight = self.board.in_flight();
-        if let Some(window) = self.prr.as_mut().and_then(|prr| prr.on_ack(in_flight, ack)) {
-            self.recovery_window = Some(window);
-        }
+        self.reduction.on_ack(self.board.in_flight(), ack);
     }
 
     fn inform(&mut self, now: Time, prior_in_flight: u32, work: &Work, rate: RateSample, may_grow: bool) {
@@ -339,9 +326,9 @@ impl Sender {
             min_rtt: self.rtt.min(),
             prior_in_flight: u64::from(prior_in_flight) * self.payload,
             in_flight: self.in_flight_bytes(),
-            departure: if self.departure_times { self.pacer.release(now, self.payload) } else { now },
-            acked_position: self.acknowledged,
-            next_position: self.next,
+            departure: self.departures.next(now, self.payload),
+            acked_position: self.snd.acknowledged(),
+            next_position: self.snd.next(),
             phase: match self.state {
                 State::Open | State::Disorder | State::Cwr => RecoveryPhase::Open,
                 State::Recovery => RecoveryPhase::Recovery,
@@ -355,12 +342,11 @@ impl Sender {
         self.controller.on_ack(&ack);
     }
 
-    /// Whether the window limits what is sent (`tcp_is_cwnd_limited`): in slow start it may grow to twice
-    /// what was outstanding.
+    /// Whether the window limits what is sent (`tcp_is_cwnd_limited`).
     pub(super) fn is_cwnd_limited(&self) -> bool {
         let slow_start =
             self.controller.ssthresh().is_none_or(|ssthresh| self.controller.window() < ssthresh);
-        if slow_start { self.cwnd() < 2 * self.most_outstanding } else { self.cwnd_limited }
+        self.usage.is_limited(self.cwnd(), slow_start)
     }
 }
 

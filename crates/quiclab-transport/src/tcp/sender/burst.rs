@@ -12,6 +12,7 @@
 //! | a burst that is not full | waits for the next acknowledgement while that is near, as long as less than a third of the window is free | the same; before 5.8 the acknowledgement was near for half a round trip |
 //! | what is written | a burst is a part of one skb of writes, which since 6.10 is filled up with what follows | `tcp_mss_split_point`, `tcp_grow_skb` |
 
+use super::departures::Departures;
 use super::{Sender, State};
 use crate::pacing::PacingInput;
 use crate::pacing::linux_rate;
@@ -37,46 +38,143 @@ pub(super) enum NextBurst {
     Bytes(u64),
 }
 
-impl Sender {
-    /// Maximum number of segments in a burst, from what the pacer is told of the path (`tcp_tso_segs`).
-    pub(super) fn max_burst(&self, input: &PacingInput) -> u32 {
-        if self.options.gso_segments <= 1 || !self.pacer.paces_bursts() {
-            return 1;
-        }
-        let rate = self.pacer.rate().or_else(|| linux_rate(input, None));
-        let mut bytes = rate.map_or(0, |rate| (rate.bits_per_second() / 8) >> 10);
-        if let Some(log) = self.burst_rtt_log
-            && let Some(rtt) = self.rtt.min()
+/// The rest of a burst that leaves at this instant.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Burst {
+    /// It consists of retransmissions.
+    pub(super) lost: bool,
+    /// Segments.
+    pub(super) left: u32,
+    /// It is a tail loss probe.
+    pub(super) probe: bool,
+    /// When it departs and leaves the host.
+    pub(super) departure: Time,
+    pub(super) leaves: Time,
+}
+
+/// The burst that leaves, and how long one may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BurstBuilder {
+    current: Burst,
+    /// The current one has several segments, of which the last one carries PSH, this time (`__tcp_transmit_skb`).
+    is_pushed: bool,
+    /// Maximum number of segments, as of the last acknowledgement.
+    limit: u32,
+    gso_segments: u32,
+    /// `sysctl_tcp_tso_rtt_log`; `None`: the size does not depend on the RTT.
+    rtt_log: Option<u32>,
+    /// The last segment of a burst of two or more carries PSH.
+    pushes: bool,
+}
+
+impl BurstBuilder {
+    /// No burst yet; at most `gso_segments` to each.
+    pub(super) fn new(gso_segments: u32, rtt_log: Option<u32>, pushes: bool) -> Self {
+        Self { current: Burst::default(), is_pushed: false, limit: 1, gso_segments, rtt_log, pushes }
+    }
+
+    /// Maximum number of segments in a burst.
+    pub(super) const fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// The burst that leaves at this instant.
+    pub(super) const fn current(&self) -> &Burst {
+        &self.current
+    }
+
+    /// A burst begins.
+    pub(super) fn begin(&mut self, burst: Burst) {
+        self.is_pushed = self.pushes && burst.left > 0;
+        self.current = burst;
+    }
+
+    /// The next segment leaves; returns whether the burst has one.
+    pub(super) fn advance(&mut self) -> bool {
+        let left = self.current.left.checked_sub(1);
+        self.current.left = left.unwrap_or(0);
+        left.is_some()
+    }
+
+    /// No more of it leaves.
+    pub(super) fn end(&mut self) {
+        self.current.left = 0;
+    }
+
+    /// Whether the segment that leaves is the last one.
+    pub(super) const fn is_at_end(&self) -> bool {
+        self.current.left == 0
+    }
+
+    /// Whether the segment that leaves carries PSH for the burst.
+    pub(super) const fn carries_push(&self) -> bool {
+        self.is_at_end() && self.is_pushed
+    }
+
+    /// The maximum follows what the pacer is told of the path (`tcp_tso_segs`).
+    pub(super) fn set_limit(
+        &mut self,
+        input: &PacingInput,
+        departures: &Departures,
+        min_rtt: Option<Duration>,
+    ) {
+        self.limit = if self.gso_segments <= 1 || !departures.paces_bursts() {
+            1
+        } else {
+            let rate = departures.rate().or_else(|| linux_rate(input, None));
+            self.segments(rate.map_or(0, |rate| (rate.bits_per_second() / 8) >> 10), input, min_rtt)
+        };
+    }
+
+    /// Segments of a burst where the rate brings `bytes`.
+    fn segments(&self, mut bytes: u64, input: &PacingInput, min_rtt: Option<Duration>) -> u32 {
+        if let Some(log) = self.rtt_log
+            && let Some(rtt) = min_rtt
         {
             // "the RTT-based allowance is cut in half for every 2^9 usec of RTT"
             let halvings = (rtt.as_nanos() / 1000) >> log;
             bytes += if halvings < 32 { MAX_BYTES >> halvings } else { 0 };
         }
-        let least = input.quantum.map_or(MIN_SEGMENTS, |quantum| (quantum / self.payload).max(1));
-        let segments = (bytes.min(MAX_BYTES) / self.payload).max(least);
-        u32::try_from(segments).unwrap_or(u32::MAX).min(self.options.gso_segments)
+        let least = input.quantum.map_or(MIN_SEGMENTS, |quantum| (quantum / input.mss).max(1));
+        let segments = (bytes.min(MAX_BYTES) / input.mss).max(least);
+        u32::try_from(segments).unwrap_or(u32::MAX).min(self.gso_segments)
     }
 
+    /// Another maximum.
+    #[cfg(test)]
+    pub(super) fn fix_limit(&mut self, limit: u32) {
+        self.limit = limit;
+    }
+
+    /// Another allowance for short paths.
+    #[cfg(test)]
+    pub(super) fn set_rtt_log(&mut self, log: Option<u32>) {
+        self.rtt_log = log;
+    }
+}
+
+impl Sender {
     /// What may leave of the data that were never sent, when only window and writes hold them (`tcp_write_xmit`).
     /// `room` is what the window leaves free, in segments; more than 0. `at_once`: a burst does not wait to be longer.
     pub(super) fn next_burst(&mut self, now: Time, room: u32, at_once: bool) -> NextBurst {
-        if self.next >= self.end() || !self.fits_window() {
+        if self.snd.next() >= self.writes.end() || !self.fits_window() {
             return NextBurst::Nothing;
         }
-        let segment = self.segment();
-        let quota = u64::from(room.min((self.cwnd() / 2).max(1)).min(self.burst_limit));
-        self.fill_head(quota * segment);
-        let (head, is_last) = (self.head(), self.skbs.len() <= 1);
+        let segment = self.snd.segment(self.payload);
+        let quota = u64::from(room.min((self.cwnd() / 2).max(1)).min(self.burst.limit()));
+        self.writes.fill_head(quota * segment, self.snd.next());
+        let (head, is_last) = (self.writes.head(self.snd.next()), self.writes.has_one_at_most());
         // a short segment at the end waits while data is outstanding (Nagle), unless it ends the stream
-        let short_leaves = !is_last || self.finished || self.ends_write() && !self.is_held_by_nagle();
+        let short_leaves =
+            !is_last || self.writes.is_finished() || self.writes.ends_write() && !self.is_held_by_nagle();
         if head <= segment {
             let held = head < segment && !short_leaves && !self.board.is_empty();
             return if held { NextBurst::Nothing } else { NextBurst::Bytes(head) };
         }
-        if self.burst_limit == 1 {
+        if self.burst.limit() == 1 {
             return NextBurst::Bytes(segment);
         }
-        let window = self.window_end() - self.next;
+        let window = self.snd.window_end() - self.snd.next();
         if !at_once && self.should_wait(now, room, window) {
             let by_congestion_window = u64::from(room) * self.payload < window.min(head + 1);
             return if by_congestion_window { NextBurst::Deferred } else { NextBurst::Nothing };
@@ -89,17 +187,16 @@ impl Sender {
     /// Whether a burst should wait until it can be longer (`tcp_tso_should_defer`). `window` is what the peer's window
     /// leaves free, in bytes.
     fn should_wait(&self, now: Time, room: u32, window: u64) -> bool {
-        let last = self.pacer.next_departure().unwrap_or(self.last_sent);
-        if self.state >= State::Recovery || now > last + NEAR {
+        if self.state >= State::Recovery || now > self.departures.last() + NEAR {
             return false; // "only if the last write was recent"
         }
         let by_congestion = u64::from(room) * self.payload;
         let free = by_congestion.min(window);
-        let third = self.window.min(u64::from(self.cwnd()) * self.payload) / WINDOW_DIVISOR;
-        if free >= third.min(u64::from(self.burst_limit) * self.payload) {
+        let third = self.snd.window().min(u64::from(self.cwnd()) * self.payload) / WINDOW_DIVISOR;
+        if free >= third.min(u64::from(self.burst.limit()) * self.payload) {
             return false;
         }
-        let (skb, is_last) = (self.head(), self.skbs.len() <= 1);
+        let (skb, is_last) = (self.writes.head(self.snd.next()), self.writes.has_one_at_most());
         if !is_last && free >= skb {
             return false; // "middle in queue won't get any more data"
         }
@@ -109,15 +206,50 @@ impl Sender {
             return false; // the acknowledgement is too far
         }
         // the end of the stream gets no more data either
-        !(is_last && self.finished && free > skb)
+        !(is_last && self.writes.is_finished() && free > skb)
     }
 
     /// A short segment is outstanding (`tcp_minshall_check`).
     fn is_held_by_nagle(&self) -> bool {
-        self.options.nagle && self.short_end > self.acknowledged
+        self.options.nagle && self.snd.is_short_outstanding()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_segment_of_a_pair_carries_psh() {
+        for pushes in [true, false] {
+            let mut builder = BurstBuilder::new(64, None, pushes);
+            builder.begin(Burst { left: 1, ..Burst::default() });
+            assert!(!builder.carries_push() && builder.advance());
+            assert_eq!((builder.is_at_end(), builder.carries_push()), (true, pushes));
+            assert!(!builder.advance());
+            builder.begin(Burst::default());
+            assert!(!builder.carries_push(), "a lone segment");
+        }
     }
 
-    fn ends_write(&self) -> bool {
-        self.pushed == self.written
+    /// 20 kB of 1 kB segments; with an RTT of 2 ms, 65 215 B / 2^3 more; a quantum is the least, if there is one.
+    #[test]
+    fn a_burst_is_what_the_rate_brings() {
+        let input = |quantum| PacingInput {
+            window: 0,
+            outstanding: 0,
+            srtt: None,
+            ssthresh: None,
+            rate: None,
+            quantum,
+            mss: 1000,
+        };
+        let rtt = Some(Duration::from_millis(2));
+        let builder = BurstBuilder::new(64, None, true);
+        assert_eq!(builder.segments(20_000, &input(None), rtt), 20);
+        assert_eq!(builder.segments(100_000, &input(None), rtt), 64);
+        assert_eq!(builder.segments(100, &input(None), rtt), 2);
+        assert_eq!(builder.segments(100, &input(Some(500)), rtt), 1);
+        assert_eq!(BurstBuilder::new(64, Some(9), true).segments(20_000, &input(None), rtt), 28);
     }
 }

@@ -5,7 +5,6 @@
 //! there; before 4.20, when it was handed over (`tcp_update_skb_after_send`). Only so much may wait (TCP small queues, `tcp_small_queue_check`): when that is the limit, the next burst is
 //! handed over when one has left.
 
-use super::Sender;
 use crate::tcp::memory::SENT_OVERHEAD;
 use quiclab_core::{Duration, Time};
 use std::collections::VecDeque;
@@ -27,46 +26,64 @@ pub(super) struct HostQueue {
 }
 
 impl HostQueue {
+    /// An empty queue whose timer is late by `slack`.
     pub(super) fn new(slack: Duration) -> Self {
         Self { slack, ..Self::default() }
     }
-}
 
-impl Sender {
-    /// A burst of `bytes` is handed over now. Returns when it is sent as of, and when it leaves the host.
-    pub(super) fn hand_over(&mut self, now: Time, bytes: u64) -> (Time, Time) {
-        let due = if self.host_queue.is_some() { self.pacer.release(now, self.payload) } else { now };
-        self.pacer.on_sent(now, bytes);
-        let departure = if self.departure_times { due } else { now };
-        let Some(queue) = self.host_queue.as_mut().filter(|_| due > now) else { return (departure, due) };
-        let (leaves, memory) = (due + queue.slack, bytes + SENT_OVERHEAD);
-        queue.bursts.push_back((leaves, memory));
-        queue.memory += memory;
-        (departure, leaves)
+    /// A burst of `bytes` waits until `due`. Returns when it leaves the host.
+    pub(super) fn push(&mut self, due: Time, bytes: u64) -> Time {
+        let (leaves, memory) = (due + self.slack, bytes + SENT_OVERHEAD);
+        self.bursts.push_back((leaves, memory));
+        self.memory += memory;
+        leaves
     }
 
     /// Bursts that are due have left. Returns whether the next one waited for that.
-    pub(crate) fn leave_host(&mut self, now: Time) -> bool {
-        let Some(queue) = &mut self.host_queue else { return false };
+    pub(super) fn leave(&mut self, now: Time) -> bool {
         let mut left = false;
-        while let Some((_, memory)) = queue.bursts.front().copied().filter(|burst| burst.0 <= now) {
-            queue.bursts.pop_front();
-            queue.memory -= memory;
+        while let Some((_, memory)) = self.bursts.front().copied().filter(|burst| burst.0 <= now) {
+            self.bursts.pop_front();
+            self.memory -= memory;
             left = true;
         }
-        left && std::mem::take(&mut queue.throttled)
+        left && std::mem::take(&mut self.throttled)
     }
 
-    /// Whether a burst of `bytes` must not be handed over yet: two, or what leaves in a millisecond, wait already
-    /// (`tcp_small_queue_check`; retransmissions have twice the room).
-    pub(super) fn is_throttled(&mut self, bytes: u64, retransmission: bool) -> bool {
-        let millisecond = self.pacer.rate().map_or(0, |rate| (rate.bits_per_second() / 8) >> 10);
-        let single = self.board.skbs() <= 1;
-        let Some(queue) = &mut self.host_queue else { return false };
+    /// Whether a burst of `bytes` must not be handed over yet: two, or what leaves in a `millisecond`, in bytes, wait already
+    /// (`tcp_small_queue_check`; retransmissions have twice the room). The only burst of the sender may.
+    pub(super) fn is_full(
+        &mut self,
+        bytes: u64,
+        millisecond: u64,
+        retransmission: bool,
+        is_only: bool,
+    ) -> bool {
         let limit = (2 * (bytes + SENT_OVERHEAD)).max(millisecond).min(LIMIT) << u32::from(retransmission);
         // the socket itself counts as a byte
-        let full = queue.memory + 1 > limit && !single;
-        queue.throttled |= full;
+        let full = self.memory + 1 > limit && !is_only;
+        self.throttled |= full;
         full
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::ms as at;
+
+    #[test]
+    fn two_bursts_wait_and_the_next_one_for_them() {
+        let mut queue = HostQueue::new(Duration::from_micros(10));
+        assert_eq!(queue.push(at(1), 2000), at(1) + Duration::from_micros(10));
+        assert!(!queue.is_full(2000, 0, false, false));
+        queue.push(at(2), 2000);
+        assert!(!queue.is_full(2000, 0, true, false), "twice the room");
+        assert!(!queue.is_full(2000, 0, false, true), "the only one");
+        assert!(!queue.is_full(2000, 10_000, false, false), "they leave within a millisecond");
+        assert!(queue.is_full(2000, 0, false, false));
+        assert!(!queue.leave(at(1)), "the timer is late");
+        assert!(queue.leave(at(2)) && !queue.is_full(2000, 0, false, false));
+        assert!(!queue.leave(at(3)), "nothing waited for the second one");
     }
 }

@@ -6,7 +6,7 @@
 use super::Sender;
 use super::State;
 use super::acknowledge::Work;
-use super::timers::Timer;
+use super::timer::Timer;
 use crate::congestion::LostPacket;
 use crate::options::TcpLossDetection;
 use quiclab_core::Time;
@@ -33,7 +33,7 @@ impl Sender {
     /// Marks what is lost after an acknowledgement (`tcp_identify_packet_loss`).
     pub(super) fn detect_losses(&mut self, now: Time, work: &mut Work) {
         if !self.sack {
-            if self.board.duplicates() >= self.reordering && self.state < State::Recovery {
+            if self.board.duplicates() >= self.reordering.segments() && self.state < State::Recovery {
                 self.mark_head_lost(now, work);
             }
             return;
@@ -48,7 +48,7 @@ impl Sender {
             work.lost += lost;
             work.retransmission_lost |= self.board.retransmitted() < before;
             if let Some(deadline) = wait {
-                self.set_for(now, Timer::Reordering, deadline.since(now) + self.ticks.margin());
+                self.timer.set(now, Timer::Reordering, deadline.since(now) + self.timer.margin());
                 work.set_timer = false;
             }
         }
@@ -57,8 +57,8 @@ impl Sender {
     /// RFC 8985 section 6.2, step 5. Returns how many segments were declared lost, and when the last of
     /// those that are overtaken will be.
     pub(super) fn mark_by_rack(&mut self, now: Time) -> (u32, Option<Time>) {
-        let strict = !self.reordering_seen
-            && (self.state >= State::Recovery || (self.board.sacked() >= self.reordering));
+        let strict = !self.reordering.is_seen()
+            && (self.state >= State::Recovery || (self.board.sacked() >= self.reordering.segments()));
         let window = self.rack.reordering_window(strict, self.rtt.min(), self.rtt.smoothed());
         let mut lost = 0;
         let mut wait: Option<Time> = None;
@@ -86,7 +86,7 @@ impl Sender {
 
     /// RFC 6675 section 4: `IsLost` with DupThresh segments above selectively acknowledged.
     fn mark_by_count(&mut self, now: Time, work: &mut Work) {
-        if self.board.sacked() < self.reordering {
+        if self.board.sacked() < self.reordering.segments() {
             return;
         }
         let mut above = self.board.sacked();
@@ -95,7 +95,7 @@ impl Sender {
             if marks.sacked {
                 above -= 1;
             }
-            if above < self.reordering {
+            if above < self.reordering.segments() {
                 break;
             }
             if !marks.sacked && !marks.lost {

@@ -10,26 +10,52 @@
 //! recovery      Open, Disorder, Recovery, Loss; undo of spurious reductions; F-RTO
 //! timers        retransmission timeout, tail loss probe, reordering, zero window
 //! send          what may leave now
-//! burst         how much of it as one unit
-//! write         skbs that the application's writes fill
-//! host_queue    what was handed to fq and waits for its departure
-//! scoreboard    the retransmission queue with its marks
+//! write         what the application writes
+//! ```
+//!
+//! and one for each part of its state, whose fields are reached by its methods only:
+//!
+//! ```text
+//! sequence                 positions sent and acknowledged, the peer's window
+//! write_queue, buffer      skbs that writes fill, the send buffer
+//! scoreboard               the retransmission queue with its marks
+//! reduction, undo, frto    the window in recovery, and evidence that recovery was spurious
+//! reordering               how much is tolerated
+//! timer, retries           the one timer, repetitions without an answer
+//! tail_probe               the tail loss probe
+//! usage                    whether the window limits
+//! burst                    segments that leave as one unit
+//! departures, host_queue   pacing, what was handed to fq and waits for its departure
+//! marks                    ECN
 //! ```
 //!
 //! Not modelled: urgent data, SACK reneging, MTU probing, fast open.
 
 mod acknowledge;
+mod buffer;
 mod burst;
+mod departures;
+mod frto;
 mod host_queue;
 mod loss;
+mod marks;
 mod recovery;
+mod reduction;
+mod reordering;
+mod retries;
 mod sack;
 mod scoreboard;
 mod send;
+mod sequence;
+mod tail_probe;
 #[cfg(test)]
 mod tests;
+mod timer;
 mod timers;
+mod undo;
+mod usage;
 mod write;
+mod write_queue;
 
 pub(crate) use write::PushWithinWrite;
 
@@ -37,18 +63,29 @@ use super::accecn::Feedback;
 use super::config::{Config, INITIAL_SEGMENTS};
 use super::metrics::FinalState;
 use crate::congestion::{Controller, Phase};
-use crate::options::{RateReduction, TcpEcn, TcpValues};
+use crate::options::{TcpEcn, TcpValues};
 use crate::pacing::{Pacer, Pacing, PacingInput};
 use crate::recovery::delivery_rate::DeliveryRate;
-use crate::recovery::prr::{Prr, PrrVersion};
 use crate::recovery::rack::Rack;
 use crate::recovery::tcp_rtt::TcpRtt;
 use crate::ticks::Ticks;
+use buffer::SendBuffer;
+use burst::BurstBuilder;
+use departures::Departures;
+use frto::Frto;
 use host_queue::HostQueue;
+use marks::EcnState;
 use quiclab_core::{DataRate, Duration, Ecn, SackBlocks, SavedTcpMetrics, Time};
+use reduction::WindowReduction;
+use reordering::Reordering;
+use retries::Retries;
 use scoreboard::Scoreboard;
-use std::collections::VecDeque;
-use timers::Timer;
+use sequence::SendSequence;
+use tail_probe::TailLossProbe;
+use timer::SenderTimer;
+use undo::Undo;
+use usage::WindowUsage;
+use write_queue::WriteQueue;
 
 /// A segment to send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,40 +183,6 @@ enum State {
     Loss,
 }
 
-/// An skb of the application's writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Skb {
-    /// End of its data in the stream.
-    end: u64,
-    /// It has PSH: a write has ended with it, and no other one has begun in it since.
-    push: bool,
-}
-
-/// The rest of a burst that leaves at this instant.
-#[derive(Clone, Copy, Debug, Default)]
-struct Burst {
-    /// It consists of retransmissions.
-    lost: bool,
-    /// Segments.
-    left: u32,
-    /// It has several segments, of which the last one carries PSH, this time (`__tcp_transmit_skb`).
-    forced: bool,
-    /// It is a tail loss probe.
-    probe: bool,
-    /// When it departs and leaves the host.
-    departure: Time,
-    leaves: Time,
-}
-
-/// What undoing a reduction needs to know (RFC 4015, RFC 3708).
-#[derive(Clone, Copy, Debug)]
-struct Undo {
-    /// First position not acknowledged when the reduction began.
-    marker: u64,
-    /// Retransmissions not yet reported as duplicates; `None`: one cannot tell.
-    retransmissions: Option<u32>,
-}
-
 /// The sending half. Position 0 is SYN, the stream begins at 1.
 pub(crate) struct Sender {
     // the connection
@@ -187,25 +190,11 @@ pub(crate) struct Sender {
     sack: bool,
     timestamps: bool,
     options: TcpValues,
+    ecn: EcnState,
     // the stream
-    /// End of what the application has written.
-    written: u64,
-    /// End of what was written when something was pushed last (`pushed_seq`).
-    pushed: u64,
-    /// The skbs that were not sent completely.
-    skbs: VecDeque<Skb>,
-    /// The application waits for room in the send buffer (`SOCK_NOSPACE`).
-    blocked: bool,
-    finished: bool,
-    /// Size of the send buffer in bytes (`sk_sndbuf`), which only grows.
-    send_buffer: u64,
-    /// First position not acknowledged (SND.UNA).
-    acknowledged: u64,
-    /// Next new position (SND.NXT).
-    next: u64,
-    /// Receive window of the peer, and the largest there was.
-    window: u64,
-    largest_window: u64,
+    snd: SendSequence,
+    writes: WriteQueue,
+    buffer: SendBuffer,
     // recovery
     board: Scoreboard,
     sack_cache: SackBlocks,
@@ -215,68 +204,19 @@ pub(crate) struct Sender {
     state: State,
     /// Recovery is over when this position is acknowledged (`high_seq`).
     high: u64,
-    prr: Option<Prr>,
-    /// Window during recovery, in segments; `None`: that of the controller.
-    recovery_window: Option<u32>,
-    undo: Option<Undo>,
-    /// The last reduction can be undone: it was not for marks (`prior_ssthresh` is not 0).
-    undo_allowed: bool,
-    /// ECN as agreed on, and the next new data tell of a reduction (`TCP_ECN_QUEUE_CWR`).
-    ecn: TcpEcn,
-    cwr_due: bool,
-    /// What acknowledgements say of marks with AccECN; `None` without, or if it is not trusted.
-    feedback: Option<Feedback>,
-    /// Timestamp of the latest acknowledgement.
-    latest: u32,
-    /// Timestamp of the first retransmission of the present recovery.
-    first_retransmission: Option<u32>,
-    frto: bool,
-    /// F-RTO wants new data before retransmissions (RFC 5682 section 3.1 step 2b).
-    new_data_first: bool,
-    /// Reordering tolerated, in segments, and whether there was any.
-    reordering: u32,
-    reordering_seen: bool,
-    /// Tail loss probe outstanding: `next` at its time, and whether it was a retransmission.
-    probe: Option<(u64, bool)>,
+    reduction: WindowReduction,
+    undo: Undo,
+    frto: Frto,
+    reordering: Reordering,
     // timers
-    timer: Option<(Timer, Time)>,
-    ticks: Ticks,
-    timeouts_in_row: u32,
-    window_probe_due: bool,
-    window_probes: u32,
-    tail_probe_due: bool,
-    /// The timeout sends the first segment again, whatever window and marks say.
-    head_due: bool,
-    // how the window is used
-    cwnd_limited: bool,
-    most_outstanding: u32,
-    usage_end: u64,
-    usage_stamp: Time,
-    usage_most: u32,
-    /// What still leaves at this instant, as part of the same unit.
-    burst: Burst,
-    /// Maximum number of segments in a burst, as of the last acknowledgement.
-    burst_limit: u32,
-    /// `sysctl_tcp_tso_rtt_log`; `None`: the size of a burst does not depend on the RTT.
-    burst_rtt_log: Option<u32>,
-    /// The last segment of a burst of two or more carries PSH.
-    push_bursts: bool,
-    space_checked_when_sent: bool,
-    /// An skb that is to leave is filled up with what follows it.
-    fills_when_sent: bool,
-    /// A burst waits for more room in the congestion window.
-    deferred: bool,
-    /// End of the last segment that was not full (`snd_sml`); 0: none.
-    short_end: u64,
-    /// Segments sent since [`Sender::transmit`] last had nothing to send.
-    usage_burst: u32,
-    last_sent: Time,
+    timer: SenderTimer,
+    retries: Retries,
+    tail_probe: TailLossProbe,
+    // what leaves
     controller: Box<dyn Controller>,
-    pacer: Box<dyn Pacer>,
-    /// What is sent counts from its departure, not from when it was handed over.
-    departure_times: bool,
-    /// `None`: what is paced is held by the sender, not in fq.
-    host_queue: Option<HostQueue>,
+    usage: WindowUsage,
+    burst: BurstBuilder,
+    departures: Departures,
     counts: Counts,
 }
 
@@ -334,16 +274,10 @@ impl Sender {
             sack: agreed.sack,
             timestamps: agreed.timestamps,
             options: options.clone(),
-            written: 1,
-            pushed: 1,
-            skbs: VecDeque::new(),
-            blocked: false,
-            finished: false,
-            send_buffer: 0,
-            acknowledged: 1,
-            next: 1,
-            window: agreed.window,
-            largest_window: agreed.window,
+            ecn: EcnState::new(agreed.ecn, agreed.feedback),
+            snd: SendSequence::new(agreed.window),
+            writes: WriteQueue::new(config.fixed.fills_when_sent),
+            buffer: SendBuffer::new(options.max_send_buffer.bytes(), config.fixed.space_checked_when_sent),
             board: Scoreboard::new(),
             sack_cache: SackBlocks::default(),
             rtt,
@@ -351,47 +285,27 @@ impl Sender {
             rate: DeliveryRate::default(),
             state: State::Open,
             high: 1,
-            prr: None,
-            recovery_window: None,
-            undo: None,
-            undo_allowed: false,
-            ecn: agreed.ecn,
-            cwr_due: false,
-            feedback: agreed.feedback,
-            latest: 0,
-            first_retransmission: None,
-            frto: false,
-            new_data_first: false,
-            reordering: options.reordering,
-            reordering_seen: false,
-            probe: None,
-            timer: None,
-            ticks: Ticks::new(options.kernel_hz),
-            timeouts_in_row: 0,
-            window_probe_due: false,
-            window_probes: 0,
-            tail_probe_due: false,
-            head_due: false,
-            cwnd_limited: false,
-            most_outstanding: 0,
-            usage_end: 1,
-            usage_stamp: now,
-            usage_most: 0,
-            burst: Burst::default(),
-            burst_limit: 1,
-            burst_rtt_log: config.fixed.burst_rtt_log,
-            push_bursts: config.fixed.push_bursts,
-            space_checked_when_sent: config.fixed.space_checked_when_sent,
-            fills_when_sent: config.fixed.fills_when_sent,
-            deferred: false,
-            short_end: 0,
-            usage_burst: 0,
-            last_sent: now,
+            reduction: WindowReduction::new(options.rate_reduction),
+            undo: Undo::new(options.undo),
+            frto: Frto::new(options.frto),
+            reordering: Reordering::new(options.reordering, options.max_reordering),
+            timer: SenderTimer::new(Ticks::new(options.kernel_hz)),
+            retries: Retries::default(),
+            tail_probe: TailLossProbe::default(),
             controller,
-            pacer,
-            departure_times: config.fixed.departure_times,
-            host_queue: matches!(config.pacing, Pacing::Fq { .. })
-                .then(|| HostQueue::new(config.fixed.fq_timer_slack)),
+            usage: WindowUsage::new(now),
+            burst: BurstBuilder::new(
+                options.gso_segments,
+                config.fixed.burst_rtt_log,
+                config.fixed.push_bursts,
+            ),
+            departures: Departures::new(
+                now,
+                pacer,
+                matches!(config.pacing, Pacing::Fq { .. })
+                    .then(|| HostQueue::new(config.fixed.fq_timer_slack)),
+                config.fixed.departure_times,
+            ),
             counts: Counts::default(),
         };
         sender.expand_send_buffer();
@@ -406,7 +320,7 @@ impl Sender {
             self.update_pacing(now);
         }
         if let Some(reordering) = known.reordering {
-            self.reordering = reordering;
+            self.reordering.set(reordering);
         }
         if let Some(rtt) = known.rtt {
             self.rtt.expect(rtt);
@@ -417,39 +331,39 @@ impl Sender {
     pub(crate) fn ended(&self) -> FinalState {
         let segments = |bytes: u64| u32::try_from(bytes / self.payload).unwrap_or(u32::MAX);
         FinalState {
-            backed_off: self.rtt.is_backed_off() || self.window_probes > 0,
+            backed_off: self.rtt.is_backed_off() || self.retries.window_probes() > 0,
             srtt: self.rtt.smoothed(),
             window: self.cwnd(),
             ssthresh: self.controller.ssthresh().map(segments),
             open: self.state == State::Open,
-            reordering: self.reordering,
-            usual_reordering: self.options.reordering,
+            reordering: self.reordering.segments(),
+            usual_reordering: self.reordering.usual(),
         }
     }
 
     /// The application has written everything: FIN follows the last byte.
     pub(crate) fn finish(&mut self) {
-        self.finished = true;
+        self.writes.finish();
     }
 
     /// Position of the next new byte: the sequence number of a pure ACK.
-    pub(crate) const fn next_position(&self) -> u64 {
-        self.next
+    pub(crate) fn next_position(&self) -> u64 {
+        self.snd.next()
     }
 
     /// Everything written, and FIN if there is one, is acknowledged.
     pub(crate) fn is_all_acknowledged(&self) -> bool {
-        self.acknowledged == self.end()
+        self.snd.acknowledged() == self.writes.end()
     }
 
     /// Timeouts in a row without an answer; a connection gives up after 15 (`tcp_retries2`).
     pub(crate) fn retries(&self) -> u32 {
-        self.timeouts_in_row.max(self.window_probes)
+        self.retries.in_row()
     }
 
     /// Bytes written and not sent yet (`SIOCOUTQNSD`).
     pub(crate) fn unsent(&self) -> u64 {
-        self.written.saturating_sub(self.next)
+        self.writes.written().saturating_sub(self.snd.next())
     }
 
     /// State for results and series.
@@ -461,7 +375,7 @@ impl Sender {
             srtt: self.rtt.smoothed(),
             min_rtt: self.rtt.min(),
             rto: self.rtt.rto(),
-            pacing_rate: self.pacer.rate(),
+            pacing_rate: self.departures.rate(),
             phase: self.controller.phase(),
             lost_segments: self.counts.lost,
             spurious_segments: self.counts.spurious,
@@ -471,8 +385,8 @@ impl Sender {
             timeouts: self.counts.timeouts,
             tail_loss_probes: self.counts.tail_loss_probes,
             undos: self.counts.undos,
-            marked_segments: self.ecn.is_on().then_some(self.counts.marked),
-            reordering: self.reordering,
+            marked_segments: self.ecn.mode().is_on().then_some(self.counts.marked),
+            reordering: self.reordering.segments(),
         }
     }
 
@@ -481,15 +395,10 @@ impl Sender {
         self.rtt.smoothed()
     }
 
-    /// Position after everything that will be sent, FIN included.
-    const fn end(&self) -> u64 {
-        self.written + self.finished as u64
-    }
-
     /// Window in segments: that of recovery while there is one, else the controller's.
     fn cwnd(&self) -> u32 {
         let own = || u32::try_from(self.controller.window() / self.payload).unwrap_or(u32::MAX).max(1);
-        self.recovery_window.unwrap_or_else(own)
+        self.reduction.window().unwrap_or_else(own)
     }
 
     fn in_flight_bytes(&self) -> u64 {
@@ -506,16 +415,8 @@ impl Sender {
             quantum: self.controller.send_quantum(),
             mss: self.payload,
         };
-        self.pacer.update(now, &input);
-        self.burst_limit = self.max_burst(&input);
-    }
-
-    fn prr_version(&self) -> Option<PrrVersion> {
-        match self.options.rate_reduction {
-            RateReduction::None => None,
-            RateReduction::Prr => Some(PrrVersion::Rfc6937),
-            RateReduction::PrrSafeAck => Some(PrrVersion::Rfc9937),
-        }
+        self.departures.update(now, &input);
+        self.burst.set_limit(&input, &self.departures, self.rtt.min());
     }
 }
 

@@ -8,23 +8,23 @@
 //! | F-RTO (RFC 5682) | data sent before the timeout arrives without having been retransmitted | timeout |
 
 use super::acknowledge::{Retransmit, Work};
-use super::{Sender, State, Undo, timestamp};
+use super::{Sender, State};
 use crate::congestion::CongestionEvent;
-use crate::recovery::prr::Prr;
 use quiclab_core::Time;
 
 impl Sender {
     /// Recovery looks at an acknowledgement that is not plain progress.
     pub(super) fn alert(&mut self, now: Time, duplicate: bool, work: &mut Work) -> Retransmit {
-        self.new_data_first = false;
-        // congestion is proven, the reduction is required
-        self.undo_allowed &= !work.marked;
+        self.frto.set_new_data_first(false);
+        if work.marked {
+            self.undo.on_marks();
+        }
         self.count_duplicate(duplicate, work);
         if self.state == State::Open {
-            self.first_retransmission = None;
-        } else if self.state == State::Recovery && self.acknowledged >= self.high {
+            self.undo.forget_retransmissions();
+        } else if self.state == State::Recovery && self.snd.acknowledged() >= self.high {
             self.finish_recovery(now, work);
-        } else if self.state == State::Cwr && self.acknowledged > self.high {
+        } else if self.state == State::Cwr && self.snd.acknowledged() > self.high {
             // something behind `high` has brought CWR to the receiver
             self.state = State::Open;
             if !self.controller.owns_recovery() {
@@ -81,10 +81,10 @@ impl Sender {
     /// Recovery begins: once for all losses of a round trip (RFC 6675 section 5). A reduction for marks goes on.
     pub(super) fn enter_recovery(&mut self, now: Time, marked: bool) {
         self.begin_undo();
-        self.undo_allowed = !marked && self.state != State::Cwr;
+        self.undo.allow(!marked && self.state != State::Cwr);
         if self.state == State::Cwr {
             self.controller.on_loss_after_marks(u64::from(self.cwnd()) * self.payload);
-            self.retarget();
+            self.reduction.set_target(self.target());
         } else if self.state != State::Recovery {
             self.cut(now, false);
         }
@@ -93,9 +93,9 @@ impl Sender {
 
     /// Marks are reported: the window is reduced, once in a round trip (RFC 3168 section 6.1.2; `tcp_enter_cwr`).
     fn enter_cwr(&mut self, now: Time) {
-        self.undo_allowed = false;
+        self.undo.on_marks();
         if self.state < State::Cwr {
-            self.undo = None;
+            self.undo.forget_reduction();
             self.cut(now, true);
             self.state = State::Cwr;
         }
@@ -109,33 +109,28 @@ impl Sender {
     /// The window is cut, for marks or losses, and what follows paced by PRR (`tcp_init_cwnd_reduction`).
     fn cut(&mut self, now: Time, ecn: bool) {
         let prior = self.cwnd();
-        self.high = self.next;
-        self.probe = None;
+        self.high = self.snd.next();
+        self.tail_probe.forget();
         self.counts.congestion_events += 1;
         let event = self.event(now, ecn);
         self.controller.on_congestion(&event);
-        self.cwr_due = self.ecn.echoes();
+        self.ecn.on_reduction();
         if self.controller.owns_recovery() {
             return;
         }
-        let target = u32::try_from(self.controller.window() / self.payload).unwrap_or(u32::MAX);
-        self.prr = self.prr_version().map(|version| Prr::new(version, prior, target));
-        self.recovery_window = self.prr.map(|_| prior);
+        self.reduction.begin(prior, self.target());
     }
 
-    /// The controller has another window than when the reduction began.
-    fn retarget(&mut self) {
-        let target = u32::try_from(self.controller.window() / self.payload).unwrap_or(u32::MAX);
-        if let Some(prr) = &mut self.prr {
-            prr.set_target(target);
-        }
+    /// The controller's window in segments, to which the reduction leads.
+    fn target(&self) -> u32 {
+        u32::try_from(self.controller.window() / self.payload).unwrap_or(u32::MAX)
     }
 
     fn event(&self, now: Time, ecn: bool) -> CongestionEvent {
         CongestionEvent {
             now,
             in_flight: self.in_flight_bytes(),
-            next_position: self.next,
+            next_position: self.snd.next(),
             ecn,
             persistent: false,
         }
@@ -150,8 +145,7 @@ impl Sender {
     }
 
     fn end_reduction(&mut self, now: Time) {
-        self.prr = None;
-        self.recovery_window = None;
+        self.reduction.end();
         self.controller.on_recovery_end(now);
     }
 
@@ -175,59 +169,55 @@ impl Sender {
     /// retransmissions may still come (RFC 6582 section 3.2 step 2 and section 4;
     /// `tcp_is_non_sack_preventing_reopen`).
     fn must_hold_state(&self) -> bool {
-        !self.sack && self.acknowledged == self.high
+        !self.sack && self.snd.acknowledged() == self.high
     }
 
     /// A retransmission timeout (`tcp_enter_loss`); segments were marked lost already.
     pub(super) fn enter_loss(&mut self, now: Time) {
         let fresh = self.state < State::Recovery;
         let cut = self.state <= State::Disorder
-            || self.high <= self.acknowledged
-            || (self.state == State::Loss && self.timeouts_in_row == 0);
-        self.prr = None;
-        self.recovery_window = None;
+            || self.high <= self.snd.acknowledged()
+            || (self.state == State::Loss && self.retries.timeouts() == 0);
+        self.reduction.end();
         if cut {
             self.begin_undo();
-            self.undo_allowed = true;
+            self.undo.allow(true);
             self.counts.congestion_events += 1;
         }
         let event = self.event(now, false);
         self.controller.on_timeout(&event, cut);
-        self.cwr_due = self.ecn.echoes();
-        if self.state <= State::Disorder && self.board.sacked() >= self.options.reordering {
-            // many duplicates and yet a timeout: reordering was overestimated
-            self.reordering = self.reordering.min(self.options.reordering);
+        self.ecn.on_reduction();
+        if self.state <= State::Disorder {
+            self.reordering.on_timeout(self.board.sacked());
         }
         self.state = State::Loss;
-        self.high = self.next;
-        // RFC 5682 section 3.1, step 1: not if a timeout or recovery was going on, unless by a second timeout
-        self.frto = self.options.frto && (fresh || self.timeouts_in_row > 0);
-        self.new_data_first = false;
-        self.probe = None; // what is acknowledged from now on tells nothing about it
+        self.high = self.snd.next();
+        self.frto.on_timeout(fresh || self.retries.timeouts() > 0);
+        self.tail_probe.forget(); // what is acknowledged from now on tells nothing about it
     }
 
     /// An acknowledgement after a timeout (`tcp_process_loss`).
     fn process_loss(&mut self, now: Time, duplicate: bool, work: &Work) -> Retransmit {
-        let recovered = self.acknowledged >= self.high;
+        let recovered = self.snd.acknowledged() >= self.high;
         if work.advanced && self.undo_loss(now, false, work) {
             return Retransmit::Nothing;
         }
-        if self.frto {
+        if self.frto.is_active() {
             // step 3.b: data that was not retransmitted arrives: the timeout was spurious
             if work.original_sacked && self.undo_loss(now, true, work) {
                 return Retransmit::Nothing;
             }
-            if self.next > self.high {
+            if self.snd.next() > self.high {
                 if work.sacked || duplicate {
-                    self.frto = false; // step 3.a: the loss was real
+                    self.frto.end(); // step 3.a: the loss was real
                 }
             } else if work.advanced && !recovered {
-                self.high = self.next;
+                self.high = self.snd.next();
                 // step 2.b: new data, if there is some and the peer's window lets it
-                if self.next < self.end() && self.next < self.window_end() {
+                if self.snd.next() < self.writes.end() && self.snd.next() < self.snd.window_end() {
                     return Retransmit::NewDataFirst;
                 }
-                self.frto = false;
+                self.frto.end();
             }
         }
         if recovered {
@@ -248,56 +238,37 @@ impl Sender {
     }
 
     fn begin_undo(&mut self) {
-        let retransmissions = self.board.retransmitted();
-        self.undo = self.options.undo.then_some(Undo {
-            marker: self.acknowledged,
-            retransmissions: (retransmissions > 0).then_some(retransmissions),
-        });
-    }
-
-    /// A segment was retransmitted: it counts among those that a DSACK must report for an undo.
-    pub(super) fn note_retransmission(&mut self, now: Time) {
-        let stamp = timestamp(now);
-        self.first_retransmission.get_or_insert(stamp);
-        if let Some(undo) = &mut self.undo {
-            undo.retransmissions = Some(undo.retransmissions.unwrap_or(0) + 1);
-        }
+        self.undo.begin(self.snd.acknowledged(), self.board.retransmitted());
     }
 
     /// Whether the reduction proves wrong (`tcp_may_undo`).
     fn may_undo(&self, work: &Work) -> bool {
-        self.undo.is_some_and(|undo| undo.retransmissions == Some(0) || self.is_delayed(work))
+        self.undo.are_all_duplicates() || (self.undo.has_reduction() && self.is_delayed(work))
     }
 
-    /// Eifel detection: what is acknowledged was sent before anything was retransmitted.
+    /// Eifel detection; what was not retransmitted yet is forgotten without SACK when recovery is over.
     fn is_delayed(&self, work: &Work) -> bool {
-        match (self.first_retransmission, work.echo) {
-            (Some(first), Some(echo)) if echo != 0 => (echo.wrapping_sub(first) as i32) < 0,
-            // nothing was retransmitted yet; without SACK that is forgotten when recovery is over
-            (None, _) => self.sack || self.acknowledged < self.high,
-            _ => false,
-        }
+        self.undo.is_delayed(work.echo, self.sack || self.snd.acknowledged() < self.high)
     }
 
     pub(super) fn undo(&mut self, now: Time, clear_lost: bool) {
         if clear_lost {
             self.board.clear_lost();
         }
-        self.prr = None;
-        self.recovery_window = None;
-        if self.undo_allowed {
+        self.reduction.end();
+        if self.undo.is_allowed() {
             self.controller.on_spurious(now);
-            self.cwr_due = false;
+            self.ecn.on_undo();
         }
         self.counts.undos += 1;
-        self.undo = None;
+        self.undo.forget_reduction();
         self.rack.reconsider();
     }
 
     /// A partial acknowledgement of something delayed, not lost (`tcp_try_undo_partial`). Returns whether
     /// nothing else is to be done: retransmissions are still out.
     fn undo_partial(&mut self, now: Time, work: &Work) -> bool {
-        if self.undo.is_none() || !self.is_delayed(work) {
+        if !self.undo.has_reduction() || !self.is_delayed(work) {
             return false;
         }
         self.note_reordering(work.prior_acknowledged);
@@ -310,7 +281,7 @@ impl Sender {
     }
 
     pub(super) fn undo_by_dsack(&mut self, now: Time) -> bool {
-        if self.undo.is_none_or(|undo| undo.retransmissions != Some(0)) {
+        if !self.undo.are_all_duplicates() {
             return false;
         }
         self.rack.on_undo();
@@ -319,20 +290,20 @@ impl Sender {
     }
 
     fn undo_loss(&mut self, now: Time, by_frto: bool, work: &Work) -> bool {
-        if !self.options.undo || !(by_frto || self.may_undo(work)) {
+        if !self.undo.is_enabled() || !(by_frto || self.may_undo(work)) {
             return false;
         }
         self.undo(now, true);
-        self.timeouts_in_row = 0;
+        self.retries.on_progress();
         self.state = State::Open;
-        self.frto = false;
+        self.frto.end();
         true
     }
 
     /// Nothing is lost: back to Open or Disorder, or a reduction for marks (`tcp_try_to_open`).
     fn try_open(&mut self, now: Time, work: &Work) {
         if self.board.retransmitted() == 0 && !self.any_retransmitted() {
-            self.first_retransmission = None;
+            self.undo.forget_retransmissions();
         }
         if work.marked {
             self.enter_cwr(now);
@@ -347,7 +318,7 @@ impl Sender {
         let state = if left || self.any_retransmitted() { State::Disorder } else { State::Open };
         if self.state != state {
             self.state = state;
-            self.high = self.next;
+            self.high = self.snd.next();
         }
     }
 

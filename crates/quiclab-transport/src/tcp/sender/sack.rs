@@ -24,7 +24,7 @@ impl Sender {
         ordered.sort_unstable();
         for &(start, end) in ordered.iter() {
             // "a block that is not within what was sent" is ignored (tcp_is_sackblock_valid)
-            if start >= end || end > self.next || start < self.acknowledged {
+            if start >= end || end > self.snd.next() || start < self.snd.acknowledged() {
                 continue;
             }
             self.sack_cache.push(start, end);
@@ -105,19 +105,15 @@ impl Sender {
         work.dsack = true;
         work.duplicates += duplicates;
         // a probe is sent by a timer, and without reordering the window of RACK is no matter of it
-        work.dsack_of_probe |= duplicates == 1 && self.probe.is_some_and(|(high, _)| high == end);
-        if self.reordering_seen && !work.dsack_of_probe {
+        work.dsack_of_probe |= duplicates == 1 && self.tail_probe.ends_at(end);
+        if self.reordering.is_seen() && !work.dsack_of_probe {
             self.rack.on_dsack();
         }
         let index = self.board.index_from(start);
         let known = index < self.board.len() && self.board.get(index).start == start;
         // of what is no longer in the queue one cannot tell; the rest must have been sent twice by this end
-        if let Some(undo) = &mut self.undo
-            && end > undo.marker
-            && (!known || self.board.get(index).marks.ever_retransmitted)
-            && let Some(left) = &mut undo.retransmissions
-        {
-            *left = left.saturating_sub(duplicates);
+        if self.undo.covers(end) && (!known || self.board.get(index).marks.ever_retransmitted) {
+            self.undo.on_duplicates(duplicates);
         }
         if within && known {
             let segment = self.board.get(index);
@@ -132,18 +128,15 @@ impl Sender {
     /// Reordering of this acknowledgement begins at `low`: the tolerance grows to its extent
     /// (`tcp_check_sack_reordering`).
     pub(super) fn note_reordering(&mut self, low: u64) {
-        let high = self.board.highest_sacked_or(self.acknowledged);
+        let high = self.board.highest_sacked_or(self.snd.acknowledged());
         if low >= high {
             return;
         }
         let extent = ((high - low).div_ceil(self.payload)) as u32;
-        if extent > self.reordering {
-            self.reordering = extent.min(self.options.max_reordering);
-        }
-        self.reordering_seen = true;
+        self.reordering.on_observed(extent);
     }
 
     fn may_learn_reordering(&self) -> bool {
-        self.state != super::State::Loss || self.undo.is_some()
+        self.state != super::State::Loss || self.undo.has_reduction()
     }
 }

@@ -1,28 +1,24 @@
 //! What may leave now: probes, retransmissions, new data (Linux `tcp_write_xmit`,
 //! `tcp_xmit_retransmit_queue`).
 
-use super::burst::NextBurst;
-use super::timers::Timer;
-use super::{Burst, Sender, State, Transmission};
+use super::burst::{Burst, NextBurst};
+use super::timer::Timer;
+use super::usage::EndOfPass;
+use super::{Sender, State, Transmission, timestamp};
 use quiclab_core::{Duration, Time};
-
-/// Windows up to this are not halved for the sake of the segment's size (`TCP_MSS_DEFAULT`), in bytes.
-const DEFAULT_PAYLOAD: u64 = 536;
-/// Smallest bound of a segment by the window: an MTU of 68 bytes less the headers of TCP and IP.
-const MIN_BOUND: u64 = 28;
 
 impl Sender {
     /// The next segment that may leave now; call it until it returns `None`.
     pub(crate) fn transmit(&mut self, now: Time) -> Option<Transmission> {
-        if std::mem::take(&mut self.window_probe_due) {
+        if self.retries.take_window_probe_due() {
             // one byte below the window: the answer tells the window (tcp_xmit_probe_skb)
-            let probe = Transmission::pure_ack(self.next - 1, self.ecn, now);
+            let probe = Transmission::pure_ack(self.snd.next() - 1, self.ecn.mode(), now);
             return Some(Transmission { retransmission: true, ..probe });
         }
-        if std::mem::take(&mut self.tail_probe_due) {
+        if self.tail_probe.take_due() {
             return self.send_tail_probe(now);
         }
-        if std::mem::take(&mut self.head_due) && !self.board.is_empty() {
+        if self.retries.take_head_due() && !self.board.is_empty() {
             // RFC 6298 section 5.4. Counts do not decide: retransmissions that an undo has made no losses of
             // count as in flight until they are acknowledged, and could block this one indefinitely
             return Some(self.retransmit_burst(now, 0, 1));
@@ -32,7 +28,7 @@ impl Sender {
             return Some(sent);
         }
         if room > 0 && !self.is_paced(now) {
-            if !self.new_data_first
+            if !self.frto.is_new_data_first()
                 && let Some(index) = self.board.next_lost()
             {
                 if self.is_throttled(self.payload, true) {
@@ -44,10 +40,8 @@ impl Sender {
             if let Some(sent) = self.send_burst(now, room, false) {
                 return Some(sent);
             }
-            if self.new_data_first && self.next <= self.high {
-                // F-RTO had no new data after all (tcp_xmit_recovery)
-                self.new_data_first = false;
-                self.frto = false;
+            if self.frto.is_new_data_first() && self.snd.next() <= self.high {
+                self.frto.on_no_new_data();
                 if let Some(index) = self.board.next_lost() {
                     return Some(self.retransmit_burst(now, index, room));
                 }
@@ -70,12 +64,12 @@ impl Sender {
     fn send_burst(&mut self, now: Time, room: u32, at_once: bool) -> Option<Transmission> {
         match self.next_burst(now, room, at_once) {
             NextBurst::Bytes(bytes) if !self.is_throttled(bytes, false) => {
-                let count = bytes.div_ceil(self.segment()).max(1) as u32;
+                let count = bytes.div_ceil(self.snd.segment(self.payload)).max(1) as u32;
                 self.begin_burst(now, bytes, Burst { left: count - 1, ..Burst::default() });
                 self.board.open_burst();
                 return Some(self.send_new(now));
             }
-            NextBurst::Deferred => self.deferred = true,
+            NextBurst::Deferred => self.usage.on_deferred(),
             NextBurst::Bytes(_) | NextBurst::Nothing => {}
         }
         None
@@ -83,62 +77,59 @@ impl Sender {
 
     /// Whether more segments of the burst that has begun are to leave.
     pub(crate) const fn is_in_burst(&self) -> bool {
-        self.burst.left > 0
+        !self.burst.is_at_end()
     }
 
     /// A burst of `bytes` begins; when it departs is not in `burst` yet.
     fn begin_burst(&mut self, now: Time, bytes: u64, burst: Burst) {
-        let (departure, leaves) = self.hand_over(now, bytes);
-        let forced = self.push_bursts && burst.left > 0;
-        self.burst = Burst { departure, leaves, forced, ..burst };
+        let (departure, leaves) = self.departures.hand_over(now, bytes, self.payload);
+        self.burst.begin(Burst { departure, leaves, ..burst });
+    }
+
+    /// Whether fq holds too much for a burst of `bytes`.
+    fn is_throttled(&mut self, bytes: u64, retransmission: bool) -> bool {
+        self.departures.is_throttled(bytes, retransmission, self.board.skbs() <= 1)
+    }
+
+    /// Bursts that are due have left the host. Returns whether the next one waited for that.
+    pub(crate) fn leave_host(&mut self, now: Time) -> bool {
+        self.departures.leave_host(now)
     }
 
     /// The next segment of the burst that leaves now: window and pacing have let the whole of it go.
     fn continue_burst(&mut self, now: Time) -> Option<Transmission> {
-        self.burst.left = self.burst.left.checked_sub(1)?;
-        if !self.burst.lost {
+        if !self.burst.advance() {
+            return None;
+        }
+        if !self.burst.current().lost {
             return Some(self.send_new(now));
         }
         let Some(index) = self.board.next_lost() else {
-            self.burst.left = 0; // no more is sent again than is lost (`retrans_out`, `lost_out`)
+            self.burst.end(); // no more is sent again than is lost (`retrans_out`, `lost_out`)
             return None;
         };
         Some(self.retransmit(now, index))
     }
 
-    /// End of what the peer's window lets go.
-    pub(super) const fn window_end(&self) -> u64 {
-        self.acknowledged + self.window
-    }
-
     /// Whether the next segment lies within the peer's window, FIN included (`tcp_snd_wnd_test`).
     pub(super) fn fits_window(&self) -> bool {
-        let end = (self.next + self.segment()).min(self.written);
-        let fin = self.finished && end == self.written;
-        end + u64::from(fin) <= self.window_end()
-    }
-
-    /// Payload of a new segment at most: half of the largest window there was, or a segment larger than the
-    /// window would never fit (`tcp_bound_to_half_wnd`). It counts as one segment nevertheless.
-    pub(super) fn segment(&self) -> u64 {
-        let largest = self.largest_window;
-        let bound = if largest > DEFAULT_PAYLOAD { largest / 2 } else { largest };
-        if bound == 0 { self.payload } else { self.payload.min(bound.max(MIN_BOUND)) }
+        let end = (self.snd.next() + self.snd.segment(self.payload)).min(self.writes.written());
+        let fin = self.writes.is_finished() && end == self.writes.written();
+        end + u64::from(fin) <= self.snd.window_end()
     }
 
     fn is_paced(&self, now: Time) -> bool {
-        self.host_queue.is_none() && self.pacer.release(now, self.payload) > now
+        self.departures.held_until(now, self.payload).is_some()
     }
 
     /// When pacing lets the next segment go, if nothing else holds it.
     pub(super) fn paced_until(&self, now: Time) -> Option<Time> {
         let room = self.cwnd().saturating_sub(self.board.in_flight());
-        let new = self.next < self.end() && self.fits_window();
-        if self.host_queue.is_some() || room == 0 || !(new || self.board.lost() > self.board.retransmitted())
-        {
+        let new = self.snd.next() < self.writes.end() && self.fits_window();
+        if room == 0 || !(new || self.board.lost() > self.board.retransmitted()) {
             return None;
         }
-        Some(self.pacer.release(now, self.payload)).filter(|release| *release > now)
+        self.departures.held_until(now, self.payload)
     }
 
     fn send_new(&mut self, now: Time) -> Transmission {
@@ -146,71 +137,68 @@ impl Sender {
         if was_idle {
             self.restart_after_idle(now);
         }
-        let start = self.next;
-        let data_end = start + self.segment().min(self.head());
+        let start = self.snd.next();
+        let data_end = start + self.snd.segment(self.payload).min(self.writes.head(self.snd.next()));
         let length = data_end - start;
-        if length < self.segment() {
-            self.short_end = data_end;
+        if length < self.snd.segment(self.payload) {
+            self.snd.on_short(data_end);
         }
-        let ended = self.skbs.front().copied().filter(|skb| skb.end == data_end);
-        if ended.is_some() {
-            self.skbs.pop_front();
-        }
-        let fin = self.finished && data_end == self.written;
+        let ended = self.writes.take_sent(data_end);
+        let fin = self.writes.is_finished() && data_end == self.writes.written();
         // PSH is a flag of the skb: its last segment carries it, which is the last one of a burst
         let written = fin || ended.is_some_and(|skb| skb.push);
         let end = data_end + u64::from(fin);
         let in_flight = self.in_flight_bytes();
-        let Burst { departure, leaves, .. } = self.burst;
+        let Burst { departure, leaves, probe, .. } = *self.burst.current();
         let rate = self.rate.on_sent(departure, in_flight, end - start);
         self.controller.on_sent(now, end - start, in_flight);
         self.board.push(start, end, departure, rate, fin, written);
-        self.next = end;
+        self.snd.on_sent(end);
         self.after_transmission(now);
         // tcp_event_new_data_sent, then tcp_schedule_loss_probe
-        if was_idle || matches!(self.timer, Some((Timer::Probe, _)) | None) {
+        if was_idle || matches!(self.timer.purpose(), Some(Timer::Probe) | None) {
             self.set_retransmission_timer(now);
         }
-        if !self.burst.probe && matches!(self.timer, Some((Timer::Retransmission, _))) {
+        if !probe && (self.timer.purpose() == Some(Timer::Retransmission)) {
             self.schedule_probe(now, false);
         }
-        if self.burst.left == 0 {
+        if self.burst.is_at_end() {
             self.check_space_when_sent();
         }
         Transmission {
             sequence: start,
             length: length as u16,
             fin,
-            push: written || (self.burst.left == 0 && self.burst.forced),
+            push: written || self.burst.carries_push(),
             retransmission: false,
             departure,
             leaves,
             // `tcp_ecn_send`: a FIN alone is no data
-            ecn: if length > 0 { self.ecn.field() } else { self.ecn.field_without_new_data() },
-            window_reduced: length > 0 && std::mem::take(&mut self.cwr_due),
+            ecn: if length > 0 { self.ecn.mode().field() } else { self.ecn.mode().field_without_new_data() },
+            window_reduced: length > 0 && self.ecn.take_cwr(),
         }
     }
 
     /// Retransmits a segment and, as one burst, those after it that are lost and in the same skb, which is split if window or
     /// pacing allow less.
     fn retransmit_burst(&mut self, now: Time, index: usize, room: u32) -> Transmission {
-        let (count, bytes) = self.board.lost_together(index, room.min(self.burst_limit));
+        let (count, bytes) = self.board.lost_together(index, room.min(self.burst.limit()));
         self.board.split(index + count as usize);
         self.begin_burst(now, bytes, Burst { lost: true, left: count - 1, ..Burst::default() });
         self.retransmit(now, index)
     }
 
     fn retransmit(&mut self, now: Time, index: usize) -> Transmission {
-        self.note_retransmission(self.burst.departure);
+        self.undo.on_retransmission(timestamp(self.burst.current().departure));
         let sent = self.send_again(now, index, false);
-        if index == 0 && !matches!(self.timer, Some((Timer::Reordering, _))) {
-            self.set_for(now, Timer::Retransmission, self.rtt.rto());
+        if index == 0 && !(self.timer.purpose() == Some(Timer::Reordering)) {
+            self.timer.set(now, Timer::Retransmission, self.rtt.rto());
         }
         sent
     }
 
     fn send_again(&mut self, now: Time, index: usize, probe: bool) -> Transmission {
-        let Burst { departure, leaves, left, forced, .. } = self.burst;
+        let Burst { departure, leaves, .. } = *self.burst.current();
         let in_flight = self.in_flight_bytes();
         let segment = self.board.get(index);
         let (start, end, marks) = (segment.start, segment.end, segment.marks);
@@ -224,11 +212,11 @@ impl Sender {
             sequence: start,
             length: length as u16,
             fin: marks.fin,
-            push: marks.push || (left == 0 && forced),
+            push: marks.push || self.burst.carries_push(),
             retransmission: true,
             departure,
             leaves,
-            ecn: self.ecn.field_without_new_data(),
+            ecn: self.ecn.mode().field_without_new_data(),
             window_reduced: false,
         }
     }
@@ -239,14 +227,16 @@ impl Sender {
             return None;
         }
         self.counts.tail_loss_probes += 1;
-        let sent = if self.next < self.end() && self.fits_window() {
+        let sent = if self.snd.next() < self.writes.end() && self.fits_window() {
             // new data leave as a burst, if the window has room for one (`tcp_write_xmit` with `push_one` 2)
             let bytes = self.probe_bytes(now);
-            let left = u32::try_from(bytes.div_ceil(self.segment()).max(1)).unwrap_or(u32::MAX) - 1;
+            let left =
+                u32::try_from(bytes.div_ceil(self.snd.segment(self.payload)).max(1)).unwrap_or(u32::MAX) - 1;
             self.begin_burst(now, bytes, Burst { left, probe: true, ..Burst::default() });
             self.board.open_burst();
-            let end = self.next + bytes;
-            self.probe = Some((end + u64::from(self.finished && end == self.written), false));
+            let end = self.snd.next() + bytes;
+            self.tail_probe
+                .on_sent(end + u64::from(self.writes.is_finished() && end == self.writes.written()), false);
             self.send_new(now)
         } else {
             let last = self.board.last_index();
@@ -254,12 +244,12 @@ impl Sender {
             let sent = self.board.get(last);
             let bytes = sent.end - sent.start - u64::from(sent.marks.fin);
             self.begin_burst(now, bytes, Burst { probe: true, ..Burst::default() });
-            self.probe = Some((self.next, true));
+            self.tail_probe.on_sent(self.snd.next(), true);
             self.send_again(now, last, true)
         };
         // RFC 8985 section 7.3: "MUST re-arm the RTO timer", from now on: counted from the head it could be over
         // already, where the probe has waited as long as an RTO (SRTT above 200 ms)
-        self.timer = None;
+        self.timer.clear();
         self.set_retransmission_timer(now);
         Some(sent)
     }
@@ -269,36 +259,33 @@ impl Sender {
         let room = self.cwnd().saturating_sub(self.board.in_flight()).max(1);
         match self.next_burst(now, room, true) {
             NextBurst::Bytes(bytes) => bytes,
-            NextBurst::Deferred | NextBurst::Nothing => self.segment().min(self.head()),
+            NextBurst::Deferred | NextBurst::Nothing => {
+                self.snd.segment(self.payload).min(self.writes.head(self.snd.next()))
+            }
         }
     }
 
     fn after_transmission(&mut self, now: Time) {
         self.counts.sent += 1;
-        self.last_sent = now;
-        self.usage_burst += 1;
-        if self.is_reducing()
-            && let Some(prr) = &mut self.prr
-        {
-            prr.on_sent();
+        self.departures.on_sent(now);
+        self.usage.on_sent();
+        if self.is_reducing() {
+            self.reduction.on_sent();
         }
     }
 
     /// Notes whether the window was used (`tcp_cwnd_validate`), or the application had nothing to send.
     fn note_end_of_burst(&mut self, now: Time, room: u32) {
-        let limited = room == 0 || std::mem::take(&mut self.deferred);
-        if self.usage_burst > 0 || limited || self.board.is_empty() {
-            let outstanding = self.board.outstanding();
-            let new_round = self.acknowledged >= self.usage_end;
-            if new_round || limited || (!self.cwnd_limited && outstanding > self.most_outstanding) {
-                self.cwnd_limited = limited;
-                self.most_outstanding = outstanding;
-                self.usage_end = self.next;
-            }
+        let outstanding = self.board.outstanding();
+        let (acknowledged, next) = (self.snd.acknowledged(), self.snd.next());
+        if self.usage.end_pass(&EndOfPass { room, outstanding, acknowledged, next }) {
             self.note_window_use(now, outstanding);
         }
-        self.usage_burst = 0;
-        if self.board.is_empty() && self.timer.is_none() && self.next < self.end() && !self.fits_window() {
+        if self.board.is_empty()
+            && self.timer.deadline().is_none()
+            && self.snd.next() < self.writes.end()
+            && !self.fits_window()
+        {
             self.start_window_timer(now);
         }
     }
@@ -306,26 +293,25 @@ impl Sender {
     /// A window that was not used for an RTO shrinks (RFC 2861; `tcp_cwnd_application_limited`).
     fn note_window_use(&mut self, now: Time, outstanding: u32) {
         if self.is_cwnd_limited() {
-            self.usage_most = 0;
-            self.usage_stamp = now;
+            self.usage.restart(now);
             return;
         }
-        self.usage_most = self.usage_most.max(outstanding);
-        let unused = now.since(self.usage_stamp) >= self.rtt.rto();
-        let by_application = self.has_free_third();
-        if self.options.restart_after_idle && unused && by_application && self.state == State::Open {
-            let used = u64::from(self.usage_most) * self.payload;
-            self.controller.on_application_limited(now, used);
-            self.usage_most = 0;
-            self.usage_stamp = now;
+        let unused = self.usage.unused(now, outstanding, self.rtt.rto());
+        if let Some(used) = unused
+            && self.options.restart_after_idle
+            && self.buffer.has_free_third(self.memory())
+            && self.state == State::Open
+        {
+            self.controller.on_application_limited(now, u64::from(used) * self.payload);
+            self.usage.restart(now);
         }
     }
 
     /// "If the connection was idle for more than one RTO, the window falls to the restart window" (RFC 5681
     /// section 4.1).
     fn restart_after_idle(&mut self, now: Time) {
-        let idle = now.since(self.last_sent);
-        if self.options.restart_after_idle && idle > self.rtt.rto() && self.next > 1 {
+        let idle = now.since(self.departures.last_sent());
+        if self.options.restart_after_idle && idle > self.rtt.rto() && self.snd.next() > 1 {
             let rto: Duration = self.rtt.rto();
             self.controller.on_idle(now, idle, rto);
             self.update_pacing(now);

@@ -7,6 +7,7 @@ mod marks;
 
 use super::*;
 use crate::congestion::{Ack, CongestionEvent};
+use crate::options::RateReduction;
 use crate::tcp::config::test_config_with;
 use quiclab_core::{Flags, Segment, SegmentOptions};
 
@@ -194,8 +195,8 @@ fn two_losses_of_one_flight_cut_the_window_once() {
 fn two_new_blocks_in_one_acknowledgement_are_no_reordering() {
     let mut bench = Bench::flight(16);
     bench.ack(0, &[(5, 10), (1, 4)]);
-    assert!(!bench.sender.reordering_seen);
-    assert_eq!((bench.sender.reordering, bench.sender.snapshot().lost_segments), (3, 2));
+    assert!(!bench.sender.reordering.is_seen());
+    assert_eq!((bench.sender.reordering.segments(), bench.sender.snapshot().lost_segments), (3, 2));
 }
 
 /// The extent of reordering reaches from the late segment to the end of the highest one: 0 to 9 are ten segments, nine of
@@ -217,7 +218,7 @@ fn after_reordering_was_seen_a_hole_waits_a_quarter_of_the_rtt() {
     bench.ack(0, &[(1, 3)]);
     bench.ack(3, &[]); // 0 arrived late: no loss, reordering of 3 segments
     assert_eq!(bench.sender.snapshot().lost_segments, 0);
-    assert!(bench.sender.reordering_seen);
+    assert!(bench.sender.reordering.is_seen());
     bench.ack(3, &[(4, 9)]); // five above the hole: no loss for DupThresh now
     assert_eq!(bench.sender.snapshot().lost_segments, 0);
     let due = bench.sender.next_timer(bench.now).unwrap();
@@ -232,7 +233,7 @@ fn after_reordering_was_seen_a_hole_waits_a_quarter_of_the_rtt() {
 #[test]
 fn a_tail_loss_probe_repairs_the_tail() {
     let mut bench = Bench::with(10, |_| {}, true);
-    bench.sender.written = 3001; // three segments in all
+    bench.sender.writes.truncate(3001); // three segments in all
     bench.sender.finish();
     bench.sent();
     bench.wait(100);
@@ -247,7 +248,7 @@ fn a_tail_loss_probe_repairs_the_tail() {
     let before = bench.sender.cwnd();
     let ack = bench.segment(segment_end, 1_000_000);
     bench.sender.on_ack(bench.now, &ack);
-    assert!(bench.sender.is_all_acknowledged() && bench.sender.timer.is_none());
+    assert!(bench.sender.is_all_acknowledged() && bench.sender.timer.deadline().is_none());
     assert_eq!(bench.sender.cwnd(), before, "it acknowledges no more than the probe: no evidence of a loss");
 }
 
@@ -347,7 +348,7 @@ fn without_sack_newreno_fills_one_hole_per_round_trip() {
     let sent: Vec<u64> = (0..4).flat_map(|_| bench.ack(4, &[])).collect();
     assert_eq!(sent[0], 4);
     bench.wait(100);
-    let next = bench.sender.next / 1000;
+    let next = bench.sender.snd.next() / 1000;
     bench.ack(next, &[]);
     assert_eq!(bench.sender.snapshot().congestion_events, 1);
 }

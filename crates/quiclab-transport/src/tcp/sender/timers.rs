@@ -1,4 +1,4 @@
-//! The one timer of the sender and what it is set for.
+//! Purposes of the sender's timer, and the reaction to its end.
 //!
 //! | timer | when | after |
 //! | --- | --- | --- |
@@ -8,24 +8,17 @@
 //! | window probe | RTO after the peer closed its window, doubling | RFC 9293 section 3.8.6.1 |
 
 use super::acknowledge::Work;
+use super::tail_probe::ProbeAck;
+use super::timer::Timer;
 use super::{Sender, State};
 use crate::recovery::prr::PrrAck;
 use crate::recovery::tcp_rtt::MAX_RTO;
 use quiclab_core::{Duration, Time};
 
-/// What the timer is set for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Timer {
-    Retransmission,
-    Probe,
-    Reordering,
-    Window,
-}
-
 impl Sender {
     /// When [`Sender::on_timer`] wants to be called, or a paced segment may leave.
     pub(crate) fn next_timer(&self, now: Time) -> Option<Time> {
-        let timer = self.timer.map(|(_, deadline)| deadline);
+        let timer = self.timer.deadline();
         let pacing = self.paced_until(now);
         match (timer, pacing) {
             (Some(timer), Some(pacing)) => Some(timer.min(pacing)),
@@ -36,11 +29,7 @@ impl Sender {
     /// The deadline of [`Sender::next_timer`] may be due.
     /// Returns whether it was; a paced segment is let go by [`Sender::transmit`].
     pub(crate) fn on_timer(&mut self, now: Time) -> bool {
-        let Some((timer, deadline)) = self.timer else { return false };
-        if deadline > now {
-            return false;
-        }
-        self.timer = None;
+        let Some(timer) = self.timer.take_due(now) else { return false };
         match timer {
             Timer::Retransmission => self.on_retransmission_timeout(now),
             Timer::Probe => self.on_probe_timeout(now),
@@ -60,18 +49,18 @@ impl Sender {
 
     /// `tcp_rearm_rto`: from now, or from when the head was sent if another timer took its place.
     pub(super) fn set_retransmission_timer(&mut self, now: Time) {
-        if self.board.is_empty() {
-            self.timer = None;
-            return;
-        }
-        let replaced = matches!(self.timer, Some((Timer::Reordering | Timer::Probe, _)));
-        let wait = if replaced { self.head_timeout().since(now) } else { self.rtt.rto() };
-        self.set_for(now, Timer::Retransmission, wait);
+        let replaced = matches!(self.timer.purpose(), Some(Timer::Reordering | Timer::Probe));
+        self.start_retransmission_timer(now, replaced);
     }
 
-    /// The timer ends `wait` from now, at a tick of the kernel.
-    pub(super) fn set_for(&mut self, now: Time, timer: Timer, wait: Duration) {
-        self.timer = Some((timer, self.ticks.end(now, wait)));
+    /// The retransmission timeout counts from now, or from when the head was sent.
+    fn start_retransmission_timer(&mut self, now: Time, from_head: bool) {
+        if self.board.is_empty() {
+            self.timer.clear();
+            return;
+        }
+        let wait = if from_head { self.head_timeout().since(now) } else { self.rtt.rto() };
+        self.timer.set(now, Timer::Retransmission, wait);
     }
 
     /// RTO after the head was sent.
@@ -93,12 +82,12 @@ impl Sender {
         // "PTO = 2 * SRTT; if FlightSize is one segment, PTO += WCDelAckT"
         let wait = match self.rtt.smoothed() {
             Some(srtt) if self.board.outstanding() == 1 => srtt * 2 + self.rtt.min_rto(),
-            Some(srtt) => srtt * 2 + self.ticks.margin(),
+            Some(srtt) => srtt * 2 + self.timer.margin(),
             None => self.rtt.rto(),
         };
         let timeout = if advancing { now + self.rtt.rto() } else { self.head_timeout() };
         let wait = if timeout > now { wait.min(timeout.since(now)) } else { wait };
-        self.set_for(now, Timer::Probe, wait);
+        self.timer.set(now, Timer::Probe, wait);
         true
     }
 
@@ -118,35 +107,23 @@ impl Sender {
         }
         self.board.forget_duplicates();
         self.enter_loss(now);
-        self.head_due = true;
-        self.timeouts_in_row += 1;
+        self.retries.on_timeout();
         self.rtt.back_off();
-        self.set_for(now, Timer::Retransmission, self.rtt.rto());
+        self.timer.set(now, Timer::Retransmission, self.rtt.rto());
         self.update_pacing(now);
     }
 
     /// RFC 8985 section 7.3: new data if there is some, else the last segment again.
     fn on_probe_timeout(&mut self, now: Time) {
-        if self.probe.is_none() {
-            self.tail_probe_due = true;
-        }
-        self.timer = Some((Timer::Probe, Time::ZERO)); // the retransmission timer counts from the head
-        self.set_retransmission_timer(now);
+        self.tail_probe.on_timeout();
+        self.start_retransmission_timer(now, true);
     }
 
     /// Whether the probe repaired a loss (RFC 8985 section 7.4.2; `tcp_process_tlp_ack`).
     pub(super) fn on_probe_acked(&mut self, now: Time, ack: u64, work: &mut Work) {
-        let Some((high, retransmission)) = self.probe else { return };
-        if ack < high {
-            return;
-        }
-        if !retransmission || work.dsack_of_probe {
-            self.probe = None; // new data, or both copies have arrived
-        } else if ack > high {
-            self.cut_for_probe(now); // "an ACK beyond it without DSACK: the original was lost"
-            self.probe = None;
-        } else if !work.advanced && !work.not_duplicate && !work.sacked {
-            self.probe = None; // a pure duplicate: both copies have arrived
+        let is_pure_duplicate = !work.advanced && !work.not_duplicate && !work.sacked;
+        if self.tail_probe.on_ack(&ProbeAck { ack, is_dsack: work.dsack_of_probe, is_pure_duplicate }) {
+            self.cut_for_probe(now);
         }
     }
 
@@ -163,30 +140,28 @@ impl Sender {
             }
             self.update_pacing(now);
         }
-        if self.timer.is_none() {
-            self.timer = Some((Timer::Reordering, Time::ZERO));
-            self.set_retransmission_timer(now);
+        if self.timer.deadline().is_none() {
+            self.start_retransmission_timer(now, true);
         }
     }
 
     /// The peer's window is closed and nothing is outstanding: it must be asked.
     fn on_window_timeout(&mut self, now: Time) {
         if self.is_window_closed() {
-            self.window_probe_due = true;
-            self.window_probes += 1;
+            self.retries.on_window_timeout();
             self.start_window_timer(now);
         }
     }
 
     pub(super) fn start_window_timer(&mut self, now: Time) {
-        let wait = self.rtt.rto() * (1 << self.window_probes.min(10));
-        self.set_for(now, Timer::Window, wait.min(MAX_RTO));
+        let wait = self.rtt.rto() * (1 << self.retries.window_probes().min(10));
+        self.timer.set(now, Timer::Window, wait.min(MAX_RTO));
     }
 
     /// An acknowledgement arrived while nothing was outstanding: the window may be open again.
     pub(super) fn window_opened(&mut self, now: Time) {
-        if !self.is_window_closed() && matches!(self.timer, Some((Timer::Window, _))) {
-            self.timer = None;
+        if !self.is_window_closed() && (self.timer.purpose() == Some(Timer::Window)) {
+            self.timer.clear();
         } else if self.is_window_closed() {
             self.start_window_timer(now);
         }
@@ -194,6 +169,6 @@ impl Sender {
 
     /// Data waits, and not even the next segment fits into the peer's window.
     fn is_window_closed(&self) -> bool {
-        self.board.is_empty() && self.next < self.end() && !self.fits_window()
+        self.board.is_empty() && self.snd.next() < self.writes.end() && !self.fits_window()
     }
 }

@@ -1,8 +1,6 @@
-//! Pacing rate, quantum and window (section 5.6).
+//! Control parameters: pacing rate, quantum and window (section 5.6).
 
-use super::machine::State;
-use super::{BbrV3, MIN_PIPE_CWND, Offload, PACED_PERCENT, UNIT};
-use super::{limited, percent};
+use super::{MIN_PIPE_CWND, Offload, PACED_PERCENT, percent};
 use crate::congestion::bbr::{bytes_in, per_second};
 use quiclab_core::Duration;
 
@@ -10,100 +8,204 @@ use quiclab_core::Duration;
 const QUANTUM_TIME: Duration = Duration::from_millis(1);
 const MAX_QUANTUM: u64 = 64 * 1024;
 
-impl BbrV3 {
-    pub(super) fn update_control_parameters(&mut self) {
-        self.set_pacing_rate_with_gain(self.gains().0);
-        self.set_send_quantum();
-        self.set_cwnd();
+/// `C.pacing_rate`, `C.send_quantum` and `C.cwnd`.
+#[derive(Clone, Debug)]
+pub(super) struct ControlParameters {
+    /// `C.SMSS`.
+    mss: u64,
+    initial_cwnd: u64,
+    offload: Offload,
+    cwnd: u64,
+    prior_cwnd: u64,
+    /// Byte/s.
+    pacing_rate: u64,
+    send_quantum: u64,
+    has_rtt: bool,
+}
+
+impl ControlParameters {
+    /// Those of a connection with packets of `mss` bytes and a first window in bytes.
+    pub(super) fn new(mss: u64, initial_cwnd: u64, offload: Offload) -> Self {
+        Self {
+            mss,
+            initial_cwnd,
+            offload,
+            cwnd: initial_cwnd,
+            prior_cwnd: 0,
+            pacing_rate: 0,
+            send_quantum: 2 * mss,
+            has_rtt: false,
+        }
     }
 
-    /// Before there is an RTT, one of 1 ms is assumed.
-    pub(super) fn init_pacing_rate(&mut self, srtt: Option<Duration>) {
+    /// `C.SMSS`.
+    pub(super) fn mss(&self) -> u64 {
+        self.mss
+    }
+
+    /// `C.cwnd` in bytes.
+    pub(super) fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    /// `C.pacing_rate` in byte/s.
+    pub(super) fn pacing_rate(&self) -> u64 {
+        self.pacing_rate
+    }
+
+    /// `C.send_quantum` in bytes.
+    pub(super) fn send_quantum(&self) -> u64 {
+        self.send_quantum
+    }
+
+    /// Whether the first pacing rate has been derived from an RTT.
+    pub(super) fn has_rtt(&self) -> bool {
+        self.has_rtt
+    }
+
+    /// `InitPacingRate`. Before there is an RTT, one of 1 ms is assumed.
+    pub(super) fn init_pacing_rate(&mut self, srtt: Option<Duration>, gain: u64) {
         self.has_rtt = srtt.is_some();
         let nominal = per_second(self.initial_cwnd, srtt.unwrap_or(Duration::from_millis(1)));
-        self.pacing_rate = percent(nominal, self.constants.startup_pacing);
+        self.pacing_rate = percent(nominal, gain);
     }
 
-    pub(super) fn set_pacing_rate_with_gain(&mut self, gain: u64) {
-        let rate = percent(percent(self.bw, gain), PACED_PERCENT);
-        if self.full_bw_reached || rate > self.pacing_rate {
+    /// `SetPacingRateWithGain`, from `BBR.bw` in byte/s: in Startup, the rate does not fall.
+    pub(super) fn set_pacing_rate(&mut self, bw: u64, gain: u64, full_bw_reached: bool) {
+        let rate = percent(percent(bw, gain), PACED_PERCENT);
+        if full_bw_reached || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
     }
 
-    fn set_send_quantum(&mut self) {
+    /// `SetSendQuantum`.
+    pub(super) fn set_send_quantum(&mut self) {
         self.send_quantum = bytes_in(self.pacing_rate, QUANTUM_TIME).min(MAX_QUANTUM).max(2 * self.mss);
     }
 
-    /// `BBR.bdp`: the first window before there is an RTT.
-    pub(super) fn bdp(&self) -> u64 {
-        self.bdp_of(self.bw)
+    /// `BBR.bdp` at a bandwidth in byte/s: the first window before there is an RTT.
+    pub(super) fn bdp(&self, bandwidth: u64, min_rtt: Option<Duration>) -> u64 {
+        min_rtt.map_or(self.initial_cwnd, |rtt| bytes_in(bandwidth, rtt))
     }
 
-    /// A gain times the BDP; the first window itself before there is an RTT.
-    fn bdp_multiple(&self, gain: u64) -> u64 {
-        if self.min_rtt.is_some() { percent(self.bdp(), gain) } else { self.initial_cwnd }
+    /// `BDPMultiple`: a gain times the BDP; the first window itself before there is an RTT.
+    pub(super) fn bdp_multiple(&self, bandwidth: u64, min_rtt: Option<Duration>, gain: u64) -> u64 {
+        if min_rtt.is_some() { percent(self.bdp(bandwidth, min_rtt), gain) } else { self.initial_cwnd }
     }
 
-    fn bdp_of(&self, bandwidth: u64) -> u64 {
-        self.min_rtt.map_or(self.initial_cwnd, |rtt| bytes_in(bandwidth, rtt))
+    /// `BBR.MinPipeCwnd` in bytes.
+    pub(super) fn min_pipe_cwnd(&self) -> u64 {
+        MIN_PIPE_CWND * self.mss
     }
 
-    fn quantization_budget(&self, inflight_cap: u64) -> u64 {
+    /// `QuantizationBudget`.
+    pub(super) fn quantization_budget(&self, inflight_cap: u64, is_probing_up: bool) -> u64 {
         let offload_budget = match self.offload {
             Offload::Tcp => 3 * self.send_quantum,
             Offload::Quic => self.send_quantum,
         };
-        let cap = inflight_cap.max(offload_budget).max(MIN_PIPE_CWND * self.mss);
-        if self.state == State::ProbeUp { cap + 2 * self.mss } else { cap }
+        let cap = inflight_cap.max(offload_budget).max(self.min_pipe_cwnd());
+        if is_probing_up { cap + 2 * self.mss } else { cap }
     }
 
-    /// `Inflight(1.0)` at a bandwidth.
-    pub(super) fn inflight(&self, bandwidth: u64) -> u64 {
-        self.quantization_budget(self.bdp_of(bandwidth))
-    }
-
-    fn max_inflight(&self) -> u64 {
-        let cap = self.bdp_multiple(self.gains().1) + self.extra_acked;
-        self.quantization_budget(cap)
-    }
-
-    fn set_cwnd(&mut self) {
-        let (max_inflight, acked) = (self.max_inflight(), self.rs.newly_acked);
-        if self.full_bw_reached {
+    /// `SetCwnd` without the bounds: the window grows by what is acknowledged, in Startup beyond `max_inflight` until the first
+    /// window is `delivered`.
+    pub(super) fn grow_cwnd(&mut self, acked: u64, max_inflight: u64, full_bw_reached: bool, delivered: u64) {
+        if full_bw_reached {
             self.cwnd = (self.cwnd + acked).min(max_inflight);
-        } else if self.cwnd < max_inflight || self.rs.total_delivered < self.initial_cwnd {
+        } else if self.cwnd < max_inflight || delivered < self.initial_cwnd {
             self.cwnd += acked;
         }
-        self.cwnd = self.cwnd.max(MIN_PIPE_CWND * self.mss);
-        if self.state == State::ProbeRtt {
-            self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
-        }
-        self.bound_cwnd_for_model();
+        self.cwnd = self.cwnd.max(self.min_pipe_cwnd());
     }
 
-    pub(super) fn probe_rtt_cwnd(&self) -> u64 {
-        self.bdp_multiple(self.constants.probe_rtt_cwnd).max(MIN_PIPE_CWND * self.mss)
+    /// The window is at most `cap`, and as small as [`Self::min_pipe_cwnd`] at least.
+    pub(super) fn bound_cwnd(&mut self, cap: u64) {
+        self.cwnd = self.cwnd.min(cap.max(self.min_pipe_cwnd()));
     }
 
-    fn bound_cwnd_for_model(&mut self) {
-        let cap = match self.state {
-            State::ProbeDown | State::ProbeRefill | State::ProbeUp => self.inflight_longterm,
-            State::ProbeCruise | State::ProbeRtt => self.inflight_with_headroom(),
-            State::Startup | State::Drain => None,
-        };
-        let cap = limited(limited(u64::MAX, cap), self.inflight_shortterm).max(MIN_PIPE_CWND * self.mss);
-        self.cwnd = self.cwnd.min(cap);
+    /// After a timeout, one packet may leave.
+    pub(super) fn on_timeout(&mut self, in_flight: u64) {
+        self.cwnd = in_flight + self.mss;
     }
 
-    pub(super) fn save_cwnd(&mut self) {
-        let modulated = self.is_in_recovery() || self.state == State::ProbeRtt;
-        self.prior_cwnd = if modulated { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
+    /// `SaveCwnd`; a window that recovery or ProbeRTT modulates is not the one to restore.
+    pub(super) fn save_cwnd(&mut self, is_modulated: bool) {
+        self.prior_cwnd = if is_modulated { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
     }
 
+    /// `RestoreCwnd`.
     pub(super) fn restore_cwnd(&mut self) {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 }
 
-const _: () = assert!(UNIT == 100, "percentages are gains");
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    fn control(offload: Offload) -> ControlParameters {
+        ControlParameters::new(MSS, 10 * MSS, offload)
+    }
+
+    /// 10 kB in 1 ms, then in 50 ms.
+    #[test]
+    fn the_first_rate_follows_from_the_first_window() {
+        let mut control = control(Offload::Quic);
+        control.init_pacing_rate(None, 200);
+        assert_eq!((control.pacing_rate(), control.has_rtt()), (20_000_000, false));
+        control.init_pacing_rate(Some(Duration::from_millis(50)), 200);
+        assert_eq!((control.pacing_rate(), control.has_rtt()), (400_000, true));
+    }
+
+    #[test]
+    fn the_rate_falls_only_when_the_pipe_is_full() {
+        let mut control = control(Offload::Quic);
+        control.set_pacing_rate(1_000_000, 100, false);
+        assert_eq!(control.pacing_rate(), 990_000, "99 %");
+        control.set_pacing_rate(500_000, 100, false);
+        assert_eq!(control.pacing_rate(), 990_000);
+        control.set_pacing_rate(500_000, 100, true);
+        assert_eq!(control.pacing_rate(), 495_000);
+    }
+
+    #[test]
+    fn the_window_covers_the_quanta_on_their_way() {
+        for (offload, quanta) in [(Offload::Tcp, 3), (Offload::Quic, 1)] {
+            let mut control = control(offload);
+            // 20 MB/s: 20 kB a millisecond
+            control.set_pacing_rate(20_000_000, 100, true);
+            control.set_send_quantum();
+            assert_eq!(control.send_quantum(), 19_800);
+            assert_eq!(control.quantization_budget(MSS, false), quanta * 19_800);
+            assert_eq!(control.quantization_budget(100 * MSS, true), 102 * MSS);
+        }
+        assert_eq!(control(Offload::Quic).quantization_budget(0, false), 4 * MSS);
+    }
+
+    #[test]
+    fn the_window_grows_to_what_the_model_allows() {
+        let mut control = control(Offload::Quic);
+        control.grow_cwnd(5 * MSS, 12 * MSS, true, 0);
+        assert_eq!(control.cwnd(), 12 * MSS);
+        control.grow_cwnd(5 * MSS, 12 * MSS, false, 10 * MSS);
+        assert_eq!(control.cwnd(), 12 * MSS);
+        control.grow_cwnd(5 * MSS, 12 * MSS, false, 9 * MSS);
+        assert_eq!(control.cwnd(), 17 * MSS, "the first window is not delivered");
+        control.bound_cwnd(0);
+        assert_eq!(control.cwnd(), 4 * MSS);
+    }
+
+    #[test]
+    fn the_window_to_restore_is_the_largest_before_it_was_modulated() {
+        let mut control = control(Offload::Quic);
+        control.save_cwnd(false);
+        control.on_timeout(3 * MSS);
+        control.save_cwnd(true);
+        assert_eq!(control.cwnd(), 4 * MSS);
+        control.restore_cwnd();
+        assert_eq!(control.cwnd(), 10 * MSS);
+    }
+}

@@ -1,10 +1,16 @@
 //! BBR version 3: draft-ietf-ccwg-bbr-06 (July 2026). States, variables and constants have the names of the draft.
 //!
 //! ```text
-//! signals   what an acknowledgement or a loss says: rounds, bandwidth, RTT, aggregation
-//! model     how much may be in flight, in the long and in the short term
-//! machine   the states, and when each ends
-//! control   pacing rate, quantum and window
+//! machine       the states, and when each ends
+//! model         updates of the parts below, and the window that follows
+//! signals       values of an acknowledgement and of a loss
+//! round, loss_round              round trips, and those in which losses are looked at
+//! data_rate, extra_acked         bandwidth, aggregation
+//! data_volume                    bytes in flight, in the long and in the short term
+//! min_rtt, probe_rtt             the smallest RTT, and the probe for it
+//! full_pipe, probe_bw            end of Startup, probes for bandwidth
+//! control                        pacing rate, quantum and window
+//! undo                           state before a recovery that may prove spurious
 //! ```
 //!
 //! | | draft | here |
@@ -22,20 +28,37 @@
 //! | ECN | not a part of the algorithm | marks are not looked at |
 
 mod control;
+mod data_rate;
+mod data_volume;
+mod extra_acked;
+mod full_pipe;
+mod loss_round;
 mod machine;
+mod min_rtt;
 mod model;
+mod probe_bw;
+mod probe_rtt;
+mod round;
 mod signals;
 #[cfg(test)]
 mod tests;
+mod undo;
 
 use super::constants::Constants;
-use super::filter::{Extremum, WindowedFilter};
 use super::{Idle, ProbeRttLimited, rate_of, time_of};
 use crate::congestion::constants::BbrConstants;
 use crate::congestion::{Ack, CongestionEvent, Controller, LostPacket, Phase, RecoveryPhase};
-use machine::{AckPhase, State};
+use control::ControlParameters;
+use extra_acked::ExtraAcked;
+use loss_round::LossRound;
+use machine::State;
+use min_rtt::MinRtt;
+use probe_bw::ProbeCycle;
+use probe_rtt::ProbeRtt;
 use quiclab_core::{DataRate, Duration, RandomStream, Time};
+use round::RoundCounter;
 use signals::RateSample;
+use undo::Undo;
 
 /// `BBR.StartupPacingGain`: 4 ln 2; gains are in hundredths.
 const STARTUP_PACING_GAIN: u64 = 277;
@@ -57,15 +80,11 @@ const PACED_PERCENT: u64 = 99;
 const LOSS_THRESH_PERCENT: u64 = 2;
 /// `BBRStartupFullLossCnt`.
 const STARTUP_FULL_LOSS_COUNT: u32 = 6;
-/// `BBR.Beta` and `BBR.Headroom` in percent.
+/// `BBR.Beta` in percent.
 const BETA_PERCENT: u64 = 70;
-const HEADROOM_PERCENT: u64 = 15;
 /// `BBR.MinPipeCwnd` in packets.
 const MIN_PIPE_CWND: u64 = 4;
-/// `BBR.ExtraAckedFilterLen` in rounds.
-const EXTRA_ACKED_FILTER_LEN: u64 = 10;
-/// `BBR.MinRTTFilterLen`, `BBR.ProbeRTTInterval`, `BBR.ProbeRTTDuration`.
-const MIN_RTT_FILTER_LEN: Duration = Duration::from_secs(10);
+/// `BBR.ProbeRTTInterval`, `BBR.ProbeRTTDuration`.
 const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
 /// What a scenario can change.
@@ -80,8 +99,6 @@ const CONSTANTS: Constants<u64> = Constants {
     probe_rtt_interval: PROBE_RTT_INTERVAL,
     probe_rtt_duration: PROBE_RTT_DURATION,
 };
-/// Rounds without growth by a quarter after which the pipe is full.
-const FULL_BW_COUNT: u32 = 3;
 /// Rounds after which Drain ends.
 const DRAIN_ROUNDS: u64 = 3;
 
@@ -97,88 +114,28 @@ pub enum Offload {
 /// BBR version 3.
 #[derive(Clone, Debug)]
 pub struct BbrV3 {
-    /// `C.SMSS`.
-    mss: u64,
-    initial_cwnd: u64,
-    offload: Offload,
-    random: RandomStream,
     constants: Constants<u64>,
-    // control parameters
-    cwnd: u64,
-    /// Byte/s.
-    pacing_rate: u64,
-    send_quantum: u64,
-    has_rtt: bool,
-    prior_cwnd: u64,
-    // state machine
     state: State,
+    /// `BBR.drain_start_round`.
     drain_start_round: u64,
-    ack_phase: AckPhase,
+    /// `BBR.idle_restart`.
     idle_restart: bool,
-    /// Rounds without growth, and what they are compared with.
-    full_bw_reached: bool,
-    full_bw_now: bool,
-    full_bw: u64,
-    full_bw_count: u32,
-    cycle_stamp: Time,
-    bw_probe_wait: Duration,
-    rounds_since_probe_up: u64,
-    prev_probe_too_high: bool,
-    prev_probe_precautionary: bool,
-    is_bw_probe_sample: bool,
-    bw_probe_up_rounds: u32,
-    bw_probe_up_acked: u64,
-    /// `None`: infinite, as all `Option`s of limits here.
-    probe_up_acked_per_inc: Option<u64>,
-    probe_rtt_done_stamp: Option<Time>,
-    probe_rtt_round_done: bool,
-    // rounds
-    next_round_delivered: u64,
-    round_start: bool,
-    round_count: u64,
-    loss_round_delivered: u64,
-    loss_round_start: bool,
-    is_loss_in_round: bool,
-    // model
-    /// The largest bandwidth of the last full cycle and of this one.
-    max_bw_filter: [u64; 2],
-    bw: u64,
-    bw_shortterm: Option<u64>,
-    inflight_shortterm: Option<u64>,
-    inflight_longterm: Option<u64>,
-    bw_latest: u64,
-    inflight_latest: u64,
-    min_rtt: Option<Duration>,
-    min_rtt_stamp: Time,
-    probe_rtt_min_delay: Option<Duration>,
-    probe_rtt_min_stamp: Time,
-    probe_rtt_expired: bool,
-    extra_acked_interval_start: Time,
-    extra_acked_delivered: u64,
-    extra_acked_filter: WindowedFilter,
-    extra_acked: u64,
+    round: RoundCounter,
+    loss_round: LossRound,
+    full_pipe: full_pipe::Estimator,
+    data_rate: data_rate::Model,
+    data_volume: data_volume::Model,
+    extra_acked: ExtraAcked,
+    min_rtt: MinRtt,
+    probe_cycle: ProbeCycle,
+    probe_rtt: ProbeRtt,
     undo: Undo,
-    /// The state is that before the present recovery.
-    is_state_saved: bool,
-    /// A packet was sent.
-    started: bool,
-    // what the transport said last
+    control: ControlParameters,
+    // signals of the transport
     rs: RateSample,
     recovery: RecoveryPhase,
-    /// Discontiguous ranges lost in this round, and where the last one ended.
-    lost_ranges: u32,
-    lost_up_to: u64,
     idle: Idle,
     self_limited: ProbeRttLimited,
-}
-
-/// State before a recovery that may prove spurious.
-#[derive(Clone, Copy, Debug, Default)]
-struct Undo {
-    state: Option<State>,
-    bw_shortterm: Option<u64>,
-    inflight_shortterm: Option<u64>,
-    inflight_longterm: Option<u64>,
 }
 
 impl BbrV3 {
@@ -186,64 +143,23 @@ impl BbrV3 {
     #[must_use]
     pub fn new(mss: u64, initial_window: u64, offload: Offload, random: RandomStream) -> Self {
         let mut controller = Self {
-            mss,
-            initial_cwnd: initial_window,
-            offload,
-            random,
             constants: CONSTANTS,
-            cwnd: initial_window,
-            pacing_rate: 0,
-            send_quantum: 2 * mss,
-            has_rtt: false,
-            prior_cwnd: 0,
             state: State::Startup,
             drain_start_round: 0,
-            ack_phase: AckPhase::Init,
             idle_restart: false,
-            full_bw_reached: false,
-            full_bw_now: false,
-            full_bw: 0,
-            full_bw_count: 0,
-            cycle_stamp: Time::ZERO,
-            bw_probe_wait: Duration::ZERO,
-            rounds_since_probe_up: 0,
-            prev_probe_too_high: false,
-            prev_probe_precautionary: false,
-            is_bw_probe_sample: false,
-            bw_probe_up_rounds: 0,
-            bw_probe_up_acked: 0,
-            probe_up_acked_per_inc: None,
-            probe_rtt_done_stamp: None,
-            probe_rtt_round_done: false,
-            next_round_delivered: 0,
-            round_start: false,
-            round_count: 0,
-            loss_round_delivered: 0,
-            loss_round_start: false,
-            is_loss_in_round: false,
-            max_bw_filter: [0; 2],
-            bw: 0,
-            bw_shortterm: None,
-            inflight_shortterm: None,
-            inflight_longterm: None,
-            bw_latest: 0,
-            inflight_latest: 0,
-            min_rtt: None,
-            min_rtt_stamp: Time::ZERO,
-            probe_rtt_min_delay: None,
-            probe_rtt_min_stamp: Time::ZERO,
-            probe_rtt_expired: false,
-            extra_acked_interval_start: Time::ZERO,
-            extra_acked_delivered: 0,
-            extra_acked_filter: WindowedFilter::new(Extremum::Max, 1, 0),
-            extra_acked: 0,
+            round: RoundCounter::default(),
+            loss_round: LossRound::default(),
+            full_pipe: full_pipe::Estimator::default(),
+            data_rate: data_rate::Model::default(),
+            data_volume: data_volume::Model::default(),
+            extra_acked: ExtraAcked::new(),
+            min_rtt: MinRtt::default(),
+            probe_cycle: ProbeCycle::new(random),
+            probe_rtt: ProbeRtt::default(),
             undo: Undo::default(),
-            is_state_saved: false,
-            started: false,
+            control: ControlParameters::new(mss, initial_window, offload),
             rs: RateSample::default(),
             recovery: RecoveryPhase::Open,
-            lost_ranges: 0,
-            lost_up_to: 0,
             idle: Idle::default(),
             self_limited: ProbeRttLimited::default(),
         };
@@ -262,14 +178,13 @@ impl BbrV3 {
     /// Begins with the RTT of a handshake.
     #[must_use]
     pub fn after_handshake(mut self, rtt: Option<Duration>) -> Self {
-        self.min_rtt = rtt;
-        self.probe_rtt_min_delay = rtt;
+        self.min_rtt.set_handshake(rtt);
         self.init_pacing_rate(rtt);
         self
     }
 
-    fn max_bw(&self) -> u64 {
-        self.max_bw_filter[0].max(self.max_bw_filter[1])
+    fn init_pacing_rate(&mut self, srtt: Option<Duration>) {
+        self.control.init_pacing_rate(srtt, self.constants.startup_pacing);
     }
 
     fn is_in_recovery(&self) -> bool {
@@ -287,13 +202,17 @@ fn limited(value: u64, limit: Option<u64>) -> u64 {
     limit.map_or(value, |limit| value.min(limit))
 }
 
+/// The larger of two limits, of which either may be infinite.
+fn larger(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    Some(one?.max(other?))
+}
+
+const _: () = assert!(UNIT == 100, "percentages are gains");
+
 impl Controller for BbrV3 {
     fn on_sent(&mut self, now: Time, bytes: u64, in_flight: u64) {
-        if !self.started {
-            self.started = true;
-            (self.probe_rtt_min_stamp, self.min_rtt_stamp) = (now, now);
-        }
-        if self.idle.on_sent(now, in_flight, time_of(self.pacing_rate, bytes)) {
+        self.min_rtt.on_sent(now);
+        if self.idle.on_sent(now, in_flight, time_of(self.control.pacing_rate(), bytes)) {
             self.handle_restart_from_idle(now);
         }
     }
@@ -303,7 +222,7 @@ impl Controller for BbrV3 {
         self.rs = rs;
         self.idle.on_ack(ack.now);
         self.recovery = ack.phase;
-        if !self.has_rtt
+        if !self.control.has_rtt()
             && let Some(srtt) = ack.srtt
         {
             self.init_pacing_rate(Some(srtt));
@@ -324,16 +243,16 @@ impl Controller for BbrV3 {
     }
 
     fn on_recovery_end(&mut self, _now: Time) {
-        self.restore_cwnd();
+        self.control.restore_cwnd();
         self.recovery = RecoveryPhase::Open;
-        self.is_state_saved = false;
+        self.undo.on_recovery_end();
     }
 
     fn on_timeout(&mut self, event: &CongestionEvent, cut: bool) {
         if cut {
             self.save_state_upon_loss();
         }
-        self.cwnd = event.in_flight + self.mss;
+        self.control.on_timeout(event.in_flight);
         self.recovery = RecoveryPhase::Loss;
     }
 
@@ -342,7 +261,7 @@ impl Controller for BbrV3 {
     }
 
     fn window(&self) -> u64 {
-        self.cwnd
+        self.control.cwnd()
     }
 
     fn ssthresh(&self) -> Option<u64> {
@@ -350,11 +269,11 @@ impl Controller for BbrV3 {
     }
 
     fn pacing_rate(&self) -> Option<DataRate> {
-        Some(rate_of(self.pacing_rate))
+        Some(rate_of(self.control.pacing_rate()))
     }
 
     fn send_quantum(&self) -> Option<u64> {
-        Some(self.send_quantum)
+        Some(self.control.send_quantum())
     }
 
     fn owns_recovery(&self) -> bool {

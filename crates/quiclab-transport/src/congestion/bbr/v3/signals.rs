@@ -1,7 +1,7 @@
-//! What an acknowledgement or a loss says (sections 4.1, 5.5.1 to 5.5.8).
+//! Signals of an acknowledgement and of a loss (section 4.1).
 
-use super::{BbrV3, EXTRA_ACKED_FILTER_LEN, LOSS_THRESH_PERCENT, MIN_RTT_FILTER_LEN, limited};
-use crate::congestion::bbr::{ProbeRttLimited, bytes_in, per_second};
+use super::LOSS_THRESH_PERCENT;
+use crate::congestion::bbr::{ProbeRttLimited, per_second};
 use crate::congestion::{Ack, LostPacket};
 use quiclab_core::{Duration, Time};
 
@@ -66,6 +66,15 @@ impl SampleOfLoss {
     pub(super) fn is_inflight_too_high(&self) -> bool {
         is_inflight_too_high(self.lost, self.tx_in_flight)
     }
+
+    /// `InflightAtLoss`: the inflight at which losses crossed `BBR.LossThresh`, which may have been within the packet of `bytes`.
+    pub(super) fn inflight_at_loss(&self, bytes: u64) -> u64 {
+        let inflight_prev = self.tx_in_flight.saturating_sub(bytes);
+        let lost_prev = self.lost.saturating_sub(bytes);
+        let allowed = inflight_prev * LOSS_THRESH_PERCENT;
+        let lost_prefix = allowed.saturating_sub(lost_prev * 100) / (100 - LOSS_THRESH_PERCENT);
+        inflight_prev + lost_prefix
+    }
 }
 
 /// Whether losses exceed `BBR.LossThresh` of what was in flight.
@@ -73,97 +82,26 @@ pub(super) fn is_inflight_too_high(lost: u64, tx_in_flight: u64) -> bool {
     lost * 100 > tx_in_flight * LOSS_THRESH_PERCENT
 }
 
-impl BbrV3 {
-    pub(super) fn update_latest_delivery_signals(&mut self) {
-        self.loss_round_start = false;
-        self.bw_latest = self.bw_latest.max(self.rs.delivery_rate);
-        self.inflight_latest = self.inflight_latest.max(self.rs.delivered);
-        if self.rs.prior_delivered >= self.loss_round_delivered {
-            self.loss_round_delivered = self.rs.total_delivered;
-            self.loss_round_start = true;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(tx_in_flight: u64, lost: u64) -> SampleOfLoss {
+        SampleOfLoss { tx_in_flight, lost, is_app_limited: false }
+    }
+
+    #[test]
+    fn losses_above_two_percent_are_too_high() {
+        assert!(!sample(100_000, 2000).is_inflight_too_high());
+        assert!(sample(100_000, 2001).is_inflight_too_high());
+    }
+
+    /// 2 % of 99 kB are 1980 byte. Of a packet of 1000 byte after them, without other losses, 1980 / 98 % fit; with 1 kB lost
+    /// before it, 980 / 98 %; with 2 kB, nothing.
+    #[test]
+    fn the_threshold_is_crossed_within_a_packet() {
+        for (lost, crossed) in [(1000, 2020), (2000, 1000), (3000, 0)] {
+            assert_eq!(sample(100_000, lost).inflight_at_loss(1000), 99_000 + crossed);
         }
-    }
-
-    pub(super) fn advance_latest_delivery_signals(&mut self) {
-        if self.loss_round_start {
-            (self.bw_latest, self.inflight_latest) = (self.rs.delivery_rate, self.rs.delivered);
-            self.lost_ranges = 0;
-            self.is_state_saved &= self.is_in_recovery();
-        }
-    }
-
-    pub(super) fn reset_congestion_signals(&mut self) {
-        self.is_loss_in_round = false;
-        (self.bw_latest, self.inflight_latest) = (0, 0);
-    }
-
-    pub(super) fn update_congestion_signals(&mut self) {
-        self.update_max_bw();
-        if self.loss_round_start {
-            self.adapt_lower_bounds_from_congestion();
-            self.is_loss_in_round = false;
-        }
-    }
-
-    fn update_max_bw(&mut self) {
-        self.update_round();
-        let rate = self.rs.delivery_rate;
-        if rate > 0 && (rate >= self.max_bw() || !self.rs.is_app_limited) {
-            self.max_bw_filter[1] = self.max_bw_filter[1].max(rate);
-        }
-    }
-
-    /// A cycle is over. (One without a sample leaves what is known.)
-    pub(super) fn advance_max_bw_filter(&mut self) {
-        if self.max_bw_filter[1] > 0 {
-            self.max_bw_filter = [self.max_bw_filter[1], 0];
-        }
-    }
-
-    fn update_round(&mut self) {
-        self.round_start = self.rs.prior_delivered >= self.next_round_delivered;
-        if self.round_start {
-            self.start_round();
-            self.round_count += 1;
-            self.rounds_since_probe_up += 1;
-        }
-    }
-
-    pub(super) fn start_round(&mut self) {
-        self.next_round_delivered = self.rs.total_delivered;
-    }
-
-    pub(super) fn update_ack_aggregation(&mut self) {
-        let now = self.rs.now;
-        let mut expected = bytes_in(self.bw, now.since(self.extra_acked_interval_start));
-        if self.extra_acked_delivered <= expected {
-            (self.extra_acked_delivered, self.extra_acked_interval_start, expected) = (0, now, 0);
-        }
-        self.extra_acked_delivered += self.rs.newly_acked;
-        let extra = self.extra_acked_delivered.saturating_sub(expected).min(self.cwnd);
-        // in Startup, of one round
-        let window = if self.full_bw_reached { EXTRA_ACKED_FILTER_LEN } else { 1 };
-        self.extra_acked_filter.set_window(window);
-        self.extra_acked = self.extra_acked_filter.update(self.round_count, extra);
-    }
-
-    pub(super) fn update_min_rtt(&mut self) {
-        let now = self.rs.now;
-        self.probe_rtt_expired = now > self.probe_rtt_min_stamp + self.constants.probe_rtt_interval;
-        if let Some(rtt) = self.rs.rtt
-            && (self.probe_rtt_expired || self.probe_rtt_min_delay.is_none_or(|least| rtt < least))
-        {
-            (self.probe_rtt_min_delay, self.probe_rtt_min_stamp) = (Some(rtt), now);
-        }
-        let expired = now > self.min_rtt_stamp + MIN_RTT_FILTER_LEN;
-        if let Some(delay) = self.probe_rtt_min_delay
-            && (expired || self.min_rtt.is_none_or(|least| delay < least))
-        {
-            (self.min_rtt, self.min_rtt_stamp) = (Some(delay), self.probe_rtt_min_stamp);
-        }
-    }
-
-    pub(super) fn bound_bw_for_model(&mut self) {
-        self.bw = limited(self.max_bw(), self.bw_shortterm);
     }
 }

@@ -36,12 +36,12 @@ fn startup_ends_at_the_plateau_and_drain_at_the_bdp() {
     let mut link = Link::new(20, 40);
     let mut bbr = bbr(1);
     reach(&mut link, &mut bbr, State::Drain, Duration::from_secs(2));
-    assert!(bbr.full_bw_reached && bbr.full_bw_now);
-    assert_eq!((bbr.full_bw_count, bbr.gains()), (FULL_BW_COUNT, (DRAIN_PACING_GAIN, DEFAULT_CWND_GAIN)));
-    let (capacity, bw) = (link.capacity(), bbr.max_bw());
+    assert!(bbr.full_pipe.is_reached() && bbr.full_pipe.is_full_now());
+    assert_eq!(bbr.gains(), (DRAIN_PACING_GAIN, DEFAULT_CWND_GAIN));
+    let (capacity, bw) = (link.capacity(), bbr.data_rate.max_bw());
     assert!((capacity * 98 / 100..=capacity * 102 / 100).contains(&bw), "{bw} of {capacity}");
     // the window bounds the queue to a BDP
-    assert!(bbr.cwnd <= 2 * link.bdp() + 20 * MSS);
+    assert!(bbr.control.cwnd() <= 2 * link.bdp() + 20 * MSS);
     let mut drained = None;
     link.run(&mut bbr, Duration::from_secs(1), |seen: &Seen| {
         if seen.phase != Phase::Drain && drained.is_none() {
@@ -76,7 +76,7 @@ fn the_cycle_probes_every_two_to_three_seconds() {
         assert!((Duration::from_secs(2)..=Duration::from_millis(3400)).contains(&interval), "{interval}");
     }
     reach(&mut link, &mut bbr, State::ProbeCruise, Duration::from_secs(2));
-    let rate = bbr.pacing_rate;
+    let rate = bbr.control.pacing_rate();
     assert!((capacity * 97 / 100..=capacity).contains(&rate), "{rate} of {capacity}");
 }
 
@@ -128,7 +128,7 @@ fn losses_bound_what_is_in_flight() {
         (phase, delivered) = (seen.phase, seen.delivered);
     });
     lost += link.lost() - before;
-    let bound = bbr.inflight_longterm.expect("losses have set it");
+    let bound = bbr.data_volume.longterm().expect("losses have set it");
     // 1.25 BDP fit
     assert!((link.bdp()..=link.bdp() * 3 / 2).contains(&bound), "{bound} of {}", link.bdp());
     assert!(ups >= 8, "{ups}");
@@ -157,7 +157,7 @@ fn ten_times_the_bandwidth_is_found() {
     link.run(&mut bbr, Duration::from_secs(4), |_| {});
     link.rate = DataRate::from_mbps(100);
     link.run(&mut bbr, Duration::from_secs(20), |_| {});
-    let (capacity, bw) = (link.capacity(), bbr.max_bw());
+    let (capacity, bw) = (link.capacity(), bbr.data_rate.max_bw());
     assert!(bw * 100 >= capacity * 95, "{bw} of {capacity}");
 }
 
@@ -170,7 +170,7 @@ fn a_tenth_of_the_bandwidth_is_accepted() {
     link.run(&mut bbr, Duration::from_secs(4), |_| {});
     link.rate = DataRate::from_mbps(10);
     link.run(&mut bbr, Duration::from_secs(20), |_| {});
-    let (capacity, bw) = (link.capacity(), bbr.max_bw());
+    let (capacity, bw) = (link.capacity(), bbr.data_rate.max_bw());
     assert!((capacity * 95 / 100..=capacity * 110 / 100).contains(&bw), "{bw} of {capacity}");
 }
 
@@ -180,8 +180,8 @@ fn four_packets_are_the_floor() {
     let mut link = Link::new(1, 2);
     let mut bbr = bbr(1);
     link.run(&mut bbr, Duration::from_secs(4), |_| {});
-    assert!(link.bdp() < 2 * MSS && bbr.cwnd >= MIN_PIPE_CWND * MSS);
-    let (capacity, rate) = (link.capacity(), bbr.pacing_rate);
+    assert!(link.bdp() < 2 * MSS && bbr.control.cwnd() >= MIN_PIPE_CWND * MSS);
+    let (capacity, rate) = (link.capacity(), bbr.control.pacing_rate());
     assert!((capacity / 2..=capacity * 5 / 4).contains(&rate), "{rate} of {capacity}");
 }
 
@@ -195,32 +195,38 @@ fn lost(bytes: u64, in_flight: u64, total_lost: u64) -> LostPacket {
 #[test]
 fn a_probe_that_loses_too_much_sets_the_bound_and_ends() {
     let mut bbr = bbr(1);
-    (bbr.state, bbr.full_bw_reached, bbr.is_bw_probe_sample) = (State::ProbeUp, true, true);
+    bbr.state = State::ProbeUp;
+    bbr.full_pipe.set_reached();
+    bbr.probe_cycle.start_up();
     bbr.handle_lost_packet(&lost(MSS, 100 * MSS, 2 * MSS));
-    assert_eq!((bbr.state, bbr.inflight_longterm), (State::ProbeUp, None), "2 % are tolerated");
+    assert_eq!((bbr.state, bbr.data_volume.longterm()), (State::ProbeUp, None), "2 % are tolerated");
     bbr.handle_lost_packet(&lost(MSS, 100 * MSS, 3 * MSS));
-    assert_eq!((bbr.state, bbr.inflight_longterm), (State::ProbeDown, Some(99 * MSS)));
-    assert!(bbr.prev_probe_too_high && !bbr.is_bw_probe_sample);
+    assert_eq!((bbr.state, bbr.data_volume.longterm()), (State::ProbeDown, Some(99 * MSS)));
+    assert!(bbr.probe_cycle.was_too_high() && !bbr.probe_cycle.is_probe_sample());
     // another loss, and the recovery that begins: the state before the first one is kept
     bbr.handle_lost_packet(&lost(MSS, 100 * MSS, 4 * MSS));
     bbr.on_congestion(&CongestionEvent::default());
     // "Handling Spurious Fast Recovery": the probe begins again, and the bound is as it was
     bbr.on_spurious(Time::ZERO);
-    assert_eq!((bbr.state, bbr.inflight_longterm), (State::ProbeRefill, None));
+    assert_eq!((bbr.state, bbr.data_volume.longterm()), (State::ProbeRefill, None));
 }
 
 /// Once in a round: 70 % of the window and of the bandwidth, or what was delivered.
 #[test]
 fn losses_while_cruising_lower_the_short_term_bounds() {
     let mut bbr = bbr(1);
-    (bbr.state, bbr.cwnd, bbr.max_bw_filter) = (State::ProbeCruise, 100 * MSS, [0, 1_000_000]);
-    (bbr.is_loss_in_round, bbr.bw_latest, bbr.inflight_latest) = (true, 600_000, 80 * MSS);
-    bbr.adapt_lower_bounds_from_congestion();
-    assert_eq!((bbr.bw_shortterm, bbr.inflight_shortterm), (Some(700_000), Some(80 * MSS)));
-    bbr.bound_bw_for_model();
-    assert_eq!(bbr.bw, 700_000);
+    bbr.state = State::ProbeCruise;
+    bbr.control.grow_cwnd(90 * MSS, 100 * MSS, true, 0);
+    bbr.data_rate.update_max_bw(1_000_000, false);
+    bbr.data_rate.update_latest(600_000);
+    bbr.data_volume.update_latest(80 * MSS);
+    bbr.handle_lost_packet(&lost(MSS, 100 * MSS, MSS));
+    bbr.loss_round.update(0, 80 * MSS);
+    bbr.update_congestion_signals();
+    assert_eq!((bbr.data_rate.shortterm(), bbr.data_volume.shortterm()), (Some(700_000), Some(80 * MSS)));
+    bbr.handle_lost_packet(&lost(MSS, 100 * MSS, 2 * MSS));
     bbr.state = State::ProbeRefill;
     bbr.reset_short_term_model();
-    bbr.adapt_lower_bounds_from_congestion();
-    assert_eq!(bbr.bw_shortterm, None, "not while probing");
+    bbr.update_congestion_signals();
+    assert_eq!(bbr.data_rate.shortterm(), None, "not while probing");
 }

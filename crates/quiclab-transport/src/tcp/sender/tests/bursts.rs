@@ -11,32 +11,30 @@ fn offloading(window: u64) -> Bench {
 /// The same, and nothing is written.
 fn empty(window: u64) -> Bench {
     let mut bench = offloading(window);
-    bench.sender.written = 1;
-    bench.sender.skbs.clear();
-    bench.sender.pushed = 1;
+    bench.sender.writes.truncate(1);
     bench
 }
 
 /// Ends of the skbs that were not sent completely.
 fn ends(bench: &Bench) -> Vec<u64> {
-    bench.sender.skbs.iter().map(|skb| skb.end).collect()
+    bench.sender.writes.skbs().map(|skb| skb.end).collect()
 }
 
 /// Which of them have PSH.
 fn pushes(bench: &Bench) -> Vec<bool> {
-    bench.sender.skbs.iter().map(|skb| skb.push).collect()
+    bench.sender.writes.skbs().map(|skb| skb.push).collect()
 }
 
 /// 1.2 windows of 40 000 B in 100 ms bring 468 B in 2^-10 s: two segments are the least.
 /// A window of 2000 segments brings 23 437 B: 23 segments.
 #[test]
 fn a_burst_is_what_a_millisecond_brings() {
-    assert_eq!(offloading(40).sender.burst_limit, 2);
-    assert_eq!(offloading(2000).sender.burst_limit, 23);
-    assert_eq!(offloading(100_000).sender.burst_limit, 65, "64 KiB");
+    assert_eq!(offloading(40).sender.burst.limit(), 2);
+    assert_eq!(offloading(2000).sender.burst.limit(), 23);
+    assert_eq!(offloading(100_000).sender.burst.limit(), 65, "64 KiB");
     let limited = Bench::paced(2000, |tcp| tcp.gso_segments = 4, true, Box::new(Unpaced));
-    assert_eq!(limited.sender.burst_limit, 4);
-    assert_eq!(Bench::new(2000).sender.burst_limit, 1, "a pacer of single packets");
+    assert_eq!(limited.sender.burst.limit(), 4);
+    assert_eq!(Bench::new(2000).sender.burst.limit(), 1, "a pacer of single packets");
 }
 
 /// Since 5.18 a path of 2 ms adds 65 215 B / 2^(2000 us / 512 us) = 8151 B to the 18 750 B of 16 segments at 1.2 windows in
@@ -45,12 +43,12 @@ fn a_burst_is_what_a_millisecond_brings() {
 fn short_paths_get_longer_bursts() {
     let burst = |log| {
         let mut bench = offloading(16);
-        bench.sender.burst_rtt_log = log;
+        bench.sender.burst.set_rtt_log(log);
         bench.sender.rtt = TcpRtt::new(Duration::from_millis(200), Duration::from_secs(1));
         bench.sender.rtt.on_min_sample(bench.now, Duration::from_millis(2));
         bench.sender.rtt.on_sample(Duration::from_millis(2), 1, 1);
         bench.sender.update_pacing(bench.now);
-        bench.sender.burst_limit
+        bench.sender.burst.limit()
     };
     assert_eq!((burst(None), burst(Some(9))), (9, 17));
 }
@@ -62,11 +60,11 @@ fn a_short_burst_waits_for_the_next_acknowledgement() {
     let mut bench = offloading(400);
     bench.sender.write(1_000_000);
     bench.sent();
-    assert_eq!(bench.sender.burst_limit, 4);
+    assert_eq!(bench.sender.burst.limit(), 4);
     bench.wait(100);
     assert_eq!(bench.ack(2, &[]), [400, 401], "more than a millisecond after the last transmission");
     assert!(bench.ack(4, &[]).is_empty());
-    assert!(bench.sender.cwnd_limited, "what waits is limited by the window");
+    assert!(bench.sender.usage.is_limited(400, false), "what waits is limited by the window");
     assert_eq!(bench.ack(6, &[]), [402, 403, 404, 405]);
 }
 
@@ -106,13 +104,13 @@ fn pacing_holds_whole_bursts() {
 fn fq_holds_two_bursts_that_count_as_in_flight() {
     let max = Some(DataRate::from_bits_per_second(12_000_000));
     let mut bench = Bench::paced(400, |_| {}, true, Box::new(Fq::new(max)));
-    bench.sender.host_queue = Some(HostQueue::new(Duration::from_micros(10)));
+    bench.sender.departures.set_host_queue(HostQueue::new(Duration::from_micros(10)));
     let sent: Vec<_> = std::iter::from_fn(|| bench.sender.transmit(bench.now)).collect();
     let micros = |time: Time| time.since(bench.now).as_nanos() / 1000;
     let times: Vec<_> = sent[8..].iter().map(|sent| (micros(sent.departure), micros(sent.leaves))).collect();
     assert_eq!(times, [(0, 0), (0, 0), (1333, 1343), (1333, 1343), (2666, 2676), (2666, 2676)]);
     assert_eq!(bench.sender.board.in_flight(), 14);
-    assert_eq!(bench.sender.next_timer(bench.now), bench.sender.timer.map(|(_, end)| end), "not for pacing");
+    assert_eq!(bench.sender.next_timer(bench.now), bench.sender.timer.deadline(), "not for pacing");
     let (before, leaves) = (bench.now, sent[10].leaves);
     assert!(!bench.sender.leave_host(before));
     bench.now = leaves;
@@ -127,7 +125,7 @@ fn fq_holds_two_bursts_that_count_as_in_flight() {
 #[test]
 fn the_send_buffer_follows_the_window() {
     let mut bench = empty(50);
-    assert_eq!(bench.sender.send_buffer, 230_400);
+    assert_eq!(bench.sender.buffer.size(), 230_400);
     assert!(bench.sender.is_writable());
     bench.sender.write(160_000);
     bench.sent();
@@ -150,17 +148,17 @@ fn the_send_buffer_follows_the_window() {
 #[test]
 fn the_send_buffer_grows_when_the_window_is_not_used() {
     let mut bench = empty(50);
-    bench.sender.send_buffer = 20_000;
+    bench.sender.buffer.set_size(20_000);
     bench.sender.write(20_000);
     bench.sent();
     assert!(!bench.sender.is_writable(), "it begins to wait");
     assert!(bench.sender.is_writable(), "at the next event");
-    assert_eq!(bench.sender.send_buffer, 230_400);
-    bench.sender.send_buffer = 20_000;
+    assert_eq!(bench.sender.buffer.size(), 230_400);
+    bench.sender.buffer.set_size(20_000);
     bench.sender.write(100_000);
     bench.sent();
     assert!(!bench.sender.is_writable());
-    assert_eq!(bench.sender.send_buffer, 20_000);
+    assert_eq!(bench.sender.buffer.size(), 20_000);
 }
 
 /// A write fills the last skb, then others until the buffer is full; the end of a write that is appended to is no end. 65
@@ -177,12 +175,12 @@ fn a_write_is_appended_to_the_last_skb() {
     assert_eq!(pushes(&bench), [false, true], "the skb that both writes have ended with");
     assert_eq!(bench.sender.push_within_write(), PushWithinWrite::Nothing, "two skbs wait");
     bench.sent();
-    assert_eq!(bench.sender.next, 50_001);
-    bench.sender.send_buffer = 10_000;
+    assert_eq!(bench.sender.snd.next(), 50_001);
+    bench.sender.buffer.set_size(10_000);
     assert_eq!(bench.sender.room(300_000), 50_000, "the last skb is filled though the buffer is full");
     bench.sender.append(50_000);
     assert_eq!(bench.sender.room(300_000), 0, "no other one");
-    bench.sender.largest_window = 4000;
+    bench.sender.snd.set_largest_window(4000);
     assert_eq!(bench.sender.max_skb(), 2000);
 }
 
@@ -204,7 +202,7 @@ fn a_write_takes_the_push_of_the_skb_that_it_appends_to() {
     let mut bench = empty(50);
     bench.sender.write(60_000);
     bench.sent();
-    assert_eq!((bench.sender.next, pushes(&bench)), (50_001, vec![true]));
+    assert_eq!((bench.sender.snd.next(), pushes(&bench)), (50_001, vec![true]));
     bench.sender.start_write();
     bench.sender.append(20_000);
     assert_eq!((ends(&bench), pushes(&bench)), (vec![80_001], vec![false]));
@@ -216,8 +214,8 @@ fn a_write_takes_the_push_of_the_skb_that_it_appends_to() {
 fn a_burst_is_a_part_of_one_skb() {
     for (fills, bursts) in [(false, [20, 20, 20, 5, 20]), (true, [20, 20, 20, 20, 20])] {
         let mut bench = empty(400);
-        bench.sender.fills_when_sent = fills;
-        bench.sender.burst_limit = 20;
+        bench.sender.writes.set_fills_when_sent(fills);
+        bench.sender.burst.fix_limit(20);
         bench.sender.write(195_000);
         let sent = bursts.map(|_| {
             assert!(bench.sender.transmit(bench.now).is_some());
@@ -238,7 +236,7 @@ fn what_is_left_of_an_skb_does_not_wait() {
         bench.sender.write(845_000 + follows);
         bench.sent();
         bench.wait(100);
-        bench.sender.last_sent = bench.now;
+        bench.sender.departures.on_sent(bench.now);
         assert!(bench.ack(4, &[]).is_empty());
         assert_eq!(bench.ack(5, &[]).len(), sent);
     }
@@ -249,17 +247,17 @@ fn what_is_left_of_an_skb_does_not_wait() {
 #[test]
 fn a_tail_loss_probe_of_new_data_is_a_burst() {
     let mut bench = empty(20);
-    bench.sender.burst_limit = 9;
+    bench.sender.burst.fix_limit(9);
     bench.sender.write(20_000);
     assert_eq!(bench.sent().len(), 20);
     bench.sender.controller = Box::new(Halving { window: 23_000, prior: 0, grows: false });
     bench.sender.write(30_000);
-    bench.sender.burst_limit = 9;
-    bench.now = bench.sender.timer.expect("a probe").1;
+    bench.sender.burst.fix_limit(9);
+    bench.now = bench.sender.timer.deadline().expect("a probe");
     assert!(bench.sender.on_timer(bench.now));
     assert_eq!(bench.sent(), [20, 21, 22]);
-    assert_eq!(bench.sender.probe, Some((23_001, false)));
-    assert!(matches!(bench.sender.timer, Some((Timer::Retransmission, _))));
+    assert!(bench.sender.tail_probe.ends_at(23_001));
+    assert_eq!(bench.sender.timer.purpose(), Some(timer::Timer::Retransmission));
 }
 
 /// An skb of which a part was sent is filled again: 65 segments, of which two leave, have room for two more.
@@ -273,7 +271,7 @@ fn a_full_skb_leaves_at_once_and_is_filled_again() {
     assert_eq!(bench.sender.room(300_000), 2000);
     assert_eq!(bench.sender.push_within_write(), PushWithinWrite::Nothing);
     bench.sender.append(2000);
-    bench.sender.largest_window = 130_000;
+    bench.sender.snd.set_largest_window(130_000);
     assert_eq!(
         bench.sender.push_within_write(),
         PushWithinWrite::All,
@@ -289,7 +287,7 @@ fn a_write_that_fills_the_skb_does_not_wait() {
     bench.sender.write(840_000);
     bench.sent();
     bench.wait(100);
-    bench.sender.last_sent = bench.now;
+    bench.sender.departures.on_sent(bench.now);
     assert!(bench.ack(2, &[]).is_empty());
     bench.sender.append(65_000);
     assert_eq!(bench.sender.push(bench.now, false), None);
@@ -302,12 +300,12 @@ fn a_write_that_fills_the_skb_does_not_wait() {
 fn a_burst_that_leaves_room_in_the_window_calls_the_application() {
     for (checked, buffer) in [(true, 230_400), (false, 70_000)] {
         let mut bench = empty(50);
-        bench.sender.space_checked_when_sent = checked;
-        bench.sender.send_buffer = 70_000;
+        bench.sender.buffer.set_checked_when_sent(checked);
+        bench.sender.buffer.set_size(70_000);
         bench.sender.append(65_000);
         assert!(!bench.sender.is_writable(), "66 kB of 70 kB");
         bench.sent();
-        assert_eq!((bench.sender.board.in_flight(), bench.sender.send_buffer), (50, buffer));
+        assert_eq!((bench.sender.board.in_flight(), bench.sender.buffer.size()), (50, buffer));
     }
 }
 

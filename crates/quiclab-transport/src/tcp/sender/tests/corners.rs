@@ -8,7 +8,8 @@ use super::*;
 fn a_segment_is_at_most_half_of_the_largest_window() {
     for (window, lengths) in [(1_500, vec![750, 750]), (500, vec![500])] {
         let mut bench = Bench::new(10);
-        (bench.sender.window, bench.sender.largest_window) = (window, window);
+        bench.sender.snd.set_window(window);
+        bench.sender.snd.set_largest_window(window);
         let sent: Vec<_> = std::iter::from_fn(|| bench.sender.transmit(bench.now)).collect();
         assert_eq!(sent.iter().map(|sent| sent.length).collect::<Vec<_>>(), lengths);
     }
@@ -18,14 +19,14 @@ fn a_segment_is_at_most_half_of_the_largest_window() {
 #[test]
 fn fin_waits_for_the_window() {
     let mut bench = Bench::new(10);
-    (bench.sender.written, bench.sender.skbs, bench.sender.window) =
-        (1_001, [Skb { end: 1_001, push: true }].into(), 1_000);
+    bench.sender.writes.truncate(1_001);
+    bench.sender.snd.set_window(1_000);
     assert_eq!(bench.sent(), [0]);
     bench.sender.finish();
     assert!(bench.sent().is_empty());
     bench.wait(100);
     assert_eq!(bench.ack(1, &[]), [1]);
-    assert_eq!(bench.sender.next, bench.sender.end());
+    assert_eq!(bench.sender.snd.next(), bench.sender.writes.end());
 }
 
 /// Segment 0 alone is lost; its retransmission lets everything be acknowledged. Without SACK that does not
@@ -65,7 +66,7 @@ fn without_sack_each_hole_needs_three_duplicates_of_its_own() {
 fn a_probe_that_was_not_necessary_is_settled_when_nothing_is_outstanding() {
     for blocks in [&[(2, 3)][..], &[]] {
         let mut bench = Bench::new(10);
-        bench.sender.written = 3_001;
+        bench.sender.writes.truncate(3_001);
         bench.sent();
         bench.wait(100);
         bench.ack(2, &[]);
@@ -74,7 +75,7 @@ fn a_probe_that_was_not_necessary_is_settled_when_nothing_is_outstanding() {
         bench.ack(3, &[]);
         bench.wait(50);
         bench.ack(3, blocks);
-        bench.sender.written = 6_001;
+        bench.sender.write(3_000);
         assert_eq!(bench.sent(), [3, 4, 5]);
         bench.wait(100);
         bench.ack(6, &[]);
@@ -87,13 +88,13 @@ fn a_probe_that_was_not_necessary_is_settled_when_nothing_is_outstanding() {
 #[test]
 fn a_timeout_forgets_the_probe() {
     let mut bench = Bench::new(10);
-    bench.sender.written = 3_001;
+    bench.sender.writes.truncate(3_001);
     bench.sent();
     assert_eq!(bench.timer(), [2]);
-    assert!(bench.sender.probe.is_some());
+    assert!(bench.sender.tail_probe.ends_at(3_001));
     assert_eq!(bench.timer(), [0]);
     assert_eq!(bench.sender.snapshot().timeouts, 1);
-    assert!(bench.sender.probe.is_none());
+    assert!(!bench.sender.tail_probe.ends_at(3_001));
 }
 
 /// RFC 6298 section 5.4. Segments 0 and 5 were sent again, an undo has taken their marks of loss away, and

@@ -1,0 +1,73 @@
+//! State of F-RTO (RFC 5682): whether a timeout was spurious.
+
+/// Detection after a retransmission timeout.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frto {
+    is_enabled: bool,
+    is_active: bool,
+    /// Step 2b of section 3.1: new data before retransmissions.
+    is_new_data_first: bool,
+}
+
+impl Frto {
+    /// No timeout yet.
+    pub(super) const fn new(is_enabled: bool) -> Self {
+        Self { is_enabled, is_active: false, is_new_data_first: false }
+    }
+
+    /// A timeout; step 1: not if a timeout or recovery was going on, unless by a second timeout.
+    pub(super) fn on_timeout(&mut self, is_fresh: bool) {
+        self.is_active = self.is_enabled && is_fresh;
+        self.is_new_data_first = false;
+    }
+
+    /// The next acknowledgements decide.
+    pub(super) const fn is_active(&self) -> bool {
+        self.is_active
+    }
+
+    /// It is decided, or cannot be.
+    pub(super) fn end(&mut self) {
+        self.is_active = false;
+    }
+
+    /// New data leave before retransmissions.
+    pub(super) const fn is_new_data_first(&self) -> bool {
+        self.is_new_data_first
+    }
+
+    /// New data are wanted, as of the present acknowledgement.
+    pub(super) fn set_new_data_first(&mut self, wanted: bool) {
+        self.is_new_data_first = wanted;
+    }
+
+    /// There were no new data after all (`tcp_xmit_recovery`).
+    pub(super) fn on_no_new_data(&mut self) {
+        (self.is_active, self.is_new_data_first) = (false, false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_begins_it_where_it_may() {
+        for (enabled, fresh) in [(true, true), (true, false), (false, true)] {
+            let mut frto = Frto::new(enabled);
+            frto.set_new_data_first(true);
+            frto.on_timeout(fresh);
+            assert_eq!((frto.is_active(), frto.is_new_data_first()), (enabled && fresh, false));
+        }
+    }
+
+    #[test]
+    fn without_new_data_it_cannot_decide() {
+        let mut frto = Frto::new(true);
+        frto.on_timeout(true);
+        frto.set_new_data_first(true);
+        assert!(frto.is_new_data_first() && frto.is_active());
+        frto.on_no_new_data();
+        assert!(!frto.is_new_data_first() && !frto.is_active());
+    }
+}
