@@ -17,7 +17,7 @@
 //! A packet is full when the next frame does not fit, or nothing that carries an IP packet would. What has been
 //! reserved waits behind the queue: no discipline sees it any more.
 
-use super::statistics::TUNNEL;
+use super::metrics::TUNNEL;
 use super::waiting::QueuedPacket;
 use super::{Carrier, Emitted, Tunnel, flush};
 use crate::metric::Metrics;
