@@ -219,6 +219,18 @@ impl Metrics {
     }
 }
 
+/// Whether the names and values are these, in this order.
+impl<const N: usize> PartialEq<[(&str, f64); N]> for Metrics {
+    fn eq(&self, other: &[(&str, f64); N]) -> bool {
+        self.0.len() == N
+            && self
+                .0
+                .iter()
+                .zip(other)
+                .all(|(known, (name, value))| known.name() == *name && known.value == *value)
+    }
+}
+
 /// Defines the metrics of an element: a static with a field for each of them, whose comment is the meaning.
 ///
 /// Behind the name of a field stands `as` and the name in results where it differs, then kind and place
@@ -308,7 +320,7 @@ mod tests {
         sums.add(&values(2));
         sums.add(&values(5));
         let expected = [("lost_packets", 7.0), ("path1_lost", 7.0), ("path2_lost", 14.0)];
-        assert_eq!(sums.named(), expected.map(|(name, value)| (name.into(), value)));
+        assert_eq!(sums, expected);
     }
 
     #[test]

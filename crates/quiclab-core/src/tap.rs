@@ -191,7 +191,7 @@ mod tests {
         assert!(tap.records().iter().eq([expected(0), expected(1)]));
         let mut metrics = Metrics::default();
         tap.statistics(Time::ZERO, &mut metrics);
-        assert_eq!(metrics.0, [("packets", 5.0), ("bytes", 510.0)]);
+        assert_eq!(metrics, [("packets", 5.0), ("bytes", 510.0)]);
         assert_eq!(tap.take_records().len(), 2);
         tap.receive(Time::ZERO, Port(0), packet(5, 100), &mut out);
         assert!(tap.records().is_empty());

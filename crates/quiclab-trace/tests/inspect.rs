@@ -6,7 +6,7 @@
 
 mod support;
 
-use quiclab_core::{PacketSpace, RecoveryState, Role, Time, TransportEvent, TransportObserver};
+use quiclab_core::{PacketSpace, Phase, RecoveryState, Role, Time, TransportEvent, TransportObserver};
 use quiclab_trace::inspect::{InspectError, inspect_qlog, inspect_reader};
 use quiclab_trace::qlog::{QlogTrace, QlogWriter};
 use serde_json::{Value, json};
@@ -297,8 +297,12 @@ fn our_own_log() {
             TransportEvent::PacketSent { space, path: 0, number, header: &header, payload: &payload },
         );
         let cwnd_bytes = 12_000 + number;
-        let state =
-            RecoveryState { cwnd_bytes, srtt_ns: Some(20_500_000), phase: Some(0), ..Default::default() };
+        let state = RecoveryState {
+            cwnd_bytes,
+            srtt_ns: Some(20_500_000),
+            phase: Some(Phase::SlowStart),
+            ..Default::default()
+        };
         observe(number * 10, TransportEvent::Recovery(state));
     }
     let ack = unhex("02 09 00 01 04 00 03"); // 5 to 9 and 0 to 3

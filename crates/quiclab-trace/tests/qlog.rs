@@ -5,7 +5,7 @@ mod support;
 use jsonschema::Validator;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use quiclab_core::{PacketSpace, RecoveryState, Role, Time, TransportEvent, TransportObserver};
+use quiclab_core::{PacketSpace, Phase, RecoveryState, Role, Time, TransportEvent, TransportObserver};
 use quiclab_trace::qlog::{QlogTrace, QlogWriter};
 use serde_json::Value;
 use std::io::{self, Write};
@@ -59,7 +59,7 @@ fn short_log_is_as_reviewed() {
         cwnd_bytes: 12_000,
         srtt_ns: Some(33_300_000),
         pacing_rate_bps: Some(3_603_603),
-        phase: Some(0),
+        phase: Some(Phase::SlowStart),
         ..RecoveryState::default()
     };
     let states = [
@@ -72,7 +72,7 @@ fn short_log_is_as_reviewed() {
             srtt_ns: Some(33_300_000),
             min_rtt_ns: Some(20_000_001),
             pacing_rate_bps: Some(3_603_603),
-            phase: Some(2),
+            phase: Some(Phase::CongestionAvoidance),
             lost_packets: 2,
             spurious_losses: Some(1),
             congestion_events: 1,

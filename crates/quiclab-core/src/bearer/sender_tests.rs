@@ -107,7 +107,8 @@ fn duplication_sends_one_number_with_the_same_content_on_every_link() {
     sender.statistics(Time::ZERO, &mut statistics);
     let expected =
         vec![("sent_port0_packets", 2.0), ("sent_port1_packets", 0.0), ("sent_port2_packets", 2.0)];
-    assert_eq!(statistics.0, expected);
+    let expected: Vec<_> = expected.into_iter().map(|(name, value)| (name.into(), value)).collect();
+    assert_eq!(statistics.named(), expected);
 }
 
 proptest! {

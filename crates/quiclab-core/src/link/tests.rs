@@ -83,7 +83,8 @@ fn drain(link: &mut Link, now: Time, received: Count, out: &mut Outputs, log: &m
     assert_eq!(counters.held.packets, inside);
     let mut statistics = Metrics::default();
     link.statistics(now, &mut statistics);
-    let drops = statistics.0.iter().filter(|(name, _)| name.starts_with("dropped_")).map(|(_, count)| count);
+    let drops =
+        statistics.iter().filter(|found| found.name().starts_with("dropped_")).map(|found| found.value);
     assert_eq!(drops.sum::<f64>(), log.dropped.len() as f64);
 }
 
@@ -255,7 +256,7 @@ fn statistics_and_samples() {
     for (time, packet) in packets(&[(0, 1000), (0, 600), (400, 400)]) {
         link.receive(time, Port(0), Box::new(packet), &mut out);
     }
-    let read = |metrics: Metrics| metrics.0.into_iter().collect::<std::collections::BTreeMap<_, _>>();
+    let read = |metrics: Metrics| metrics.named().into_iter().collect::<std::collections::BTreeMap<_, _>>();
     let sample = |link: &mut Link, micros: u64| {
         let mut metrics = Metrics::default();
         link.sample(Time::from_nanos(micros * 1000), &mut metrics);
@@ -358,7 +359,7 @@ fn codel_marks_what_leaves_the_link() {
     assert_eq!(left, [(0, Ecn::Ect0), (1, Ecn::Ect0), (2, Ecn::Ce), (3, Ecn::NotEct)]);
     let mut metrics = Metrics::default();
     link.statistics(Time::from_nanos(1_000_000_000), &mut metrics);
-    let value = |name| metrics.0.iter().find(|(other, _)| *other == name).map(|(_, value)| *value);
+    let value = |name| metrics.get(name);
     assert_eq!(value("ce_marks"), Some(1.0));
     assert_eq!(value("longest_sojourn_ms"), Some(3.0));
     assert_eq!(link.counters().balance(), (0, 0));
@@ -382,7 +383,7 @@ fn a_policer_passes_a_burst_and_then_its_rate() {
     assert_eq!(log.delivered.len(), 5002);
     let mut metrics = Metrics::default();
     link.statistics(Time::from_nanos(10_000_000_000), &mut metrics);
-    assert!(metrics.0.contains(&("dropped_policed_packets", 4998.0)));
+    assert_eq!(metrics.get("dropped_policed_packets"), Some(4998.0));
     assert_eq!(link.counters().balance(), (0, 0));
     // no queue before it, and none behind it: a packet needs its serialisation only
     assert!(log.delivered.iter().all(|(time, id)| time.as_nanos() == 1_000_000 * (id + 1)));

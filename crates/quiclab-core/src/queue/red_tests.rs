@@ -186,7 +186,7 @@ fn adaptations_that_were_due_are_made_at_the_next_call() {
     let probability = |red: &mut Discipline<Piece>, micros| {
         let mut out = Metrics::default();
         red.sample(at(micros), &mut out);
-        out.0.iter().find(|(name, _)| *name == "red_max_probability").unwrap().1
+        out.get("red_max_probability").unwrap()
     };
     assert!((probability(&mut red, 499_999) - 0.02).abs() < 1e-9);
     assert!((probability(&mut red, 500_000) - 0.025).abs() < 1e-9);

@@ -101,7 +101,7 @@ fn enter(tunnel: &mut Tunnel, protocol: Protocol, size: u64, out: &mut Emitted) 
 fn statistic(tunnel: &mut Tunnel, name: &str) -> Option<f64> {
     let mut out = Metrics::default();
     tunnel.statistics(Time::ZERO, &mut out);
-    out.0.into_iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+    out.get(name)
 }
 
 /// Two packets of TCP with their frame headers fill the window of 2806 B. The ping is in the second queue: it leaves after

@@ -164,7 +164,7 @@ fn marks_of_the_carrier_are_passed_on() {
         far.run(Time::ZERO, &mut wire, &mut out);
         let mut metrics = Metrics::default();
         far.statistics(Time::ZERO, &mut metrics);
-        let dropped = metrics.0.iter().find(|metric| metric.0 == "marked_drops").map(|metric| metric.1);
+        let dropped = metrics.get("marked_drops");
         let inner: Vec<_> = out.inner.iter().map(|packet| packet.ecn).collect();
         // nothing waits for a packet that was dropped here
         assert_eq!(far.next_wake(), None);

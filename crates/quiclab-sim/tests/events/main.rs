@@ -221,7 +221,7 @@ fn occurrences_are_counted() {
 /// Every state that a control is in during a run with losses is one that `states` lists: the names that events may have.
 #[test]
 fn states_that_controls_report_are_those_that_are_listed() {
-    use quiclab_core::RecoveryState;
+    use quiclab_core::Phase;
     use quiclab_transport::options::{CongestionControl, SlowStartExit};
     let queue = ("links.down.queue.packets", "60");
     for control in CongestionControl::ALL {
@@ -233,7 +233,7 @@ fn states_that_controls_report_are_those_that_are_listed() {
         let output = run_text(BBR, &sets, 1);
         let states = control.states(SlowStartExit::None);
         for (time, phase) in series(&output, "a.sender", "phase") {
-            let phase = RecoveryState::PHASES[phase as usize];
+            let phase = Phase::ALL[phase as usize].name();
             assert!(states.contains(&phase), "{control:?} is in {phase} at {time} s: {states:?}");
         }
     }

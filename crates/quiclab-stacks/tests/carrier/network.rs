@@ -407,6 +407,6 @@ impl Network {
         let end = &mut self.ends[who];
         let mut metrics = quiclab_core::Metrics::default();
         end.endpoint.carrier(end.session.unwrap()).unwrap().statistics(&mut metrics);
-        metrics.0.iter().find(|(found, _)| *found == name).unwrap().1
+        metrics.get(name).unwrap()
     }
 }

@@ -121,7 +121,7 @@ fn bbr_starts_up_drains_and_probes_and_noq_paces_at_its_rate() {
             };
             let mut phases: Vec<_> = run("phase").into_iter().map(|(_, phase)| phase).collect();
             phases.dedup();
-            // 3 startup, 4 drain, 5 probing for bandwidth, 8 or 9 in version 3: `RecoveryState::PHASES`
+            // 3 startup, 4 drain, 5 probing for bandwidth, 8 or 9 in version 3: `Phase`
             let from = phases.iter().position(|phase| *phase == 3.0).expect("startup comes first");
             assert_eq!(phases[from..from + 2], [3.0, 4.0], "{stack} {control:?}: {phases:?}");
             let probing = if control == CongestionControl::BbrV3 { &[8.0, 9.0][..] } else { &[5.0] };

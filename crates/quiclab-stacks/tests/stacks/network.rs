@@ -284,5 +284,5 @@ impl Network {
 pub fn statistic(end: &mut dyn Endpoint, now: Time, name: &str) -> f64 {
     let mut metrics = Metrics::default();
     end.statistics(now, &mut metrics);
-    metrics.0.iter().find(|(found, _)| *found == name).unwrap_or_else(|| panic!("no {name}")).1
+    metrics.get(name).unwrap_or_else(|| panic!("no {name}"))
 }

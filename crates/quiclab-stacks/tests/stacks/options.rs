@@ -13,8 +13,8 @@ pub fn samples(network: &mut Network, name: &'static str) -> Arc<Mutex<Vec<(Time
     network.watch = Box::new(move |now, server| {
         let mut metrics = Metrics::default();
         server.sample(now, &mut metrics);
-        if let Some((_, value)) = metrics.0.iter().find(|(found, _)| *found == name) {
-            record.lock().unwrap().push((now, *value));
+        if let Some(value) = metrics.get(name) {
+            record.lock().unwrap().push((now, value));
         }
     });
     samples

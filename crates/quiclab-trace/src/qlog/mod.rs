@@ -16,7 +16,7 @@
 //!
 //! The recovery event has three metrics of quiclab's own beside the draft's, `lost_packets`,
 //! `spurious_losses` and `congestion_events` ("can contain any number of unspecified fields"). Congestion
-//! states are the phases of [`RecoveryState::PHASES`] by name: the draft leaves them to the algorithm.
+//! states are the phases of [`Phase`](quiclab_core::Phase) by name: the draft leaves them to the algorithm.
 //!
 //! Each event is written by hand into one reusable buffer: a simulation with qlog at both ends must
 //! not take twice the time of one without.

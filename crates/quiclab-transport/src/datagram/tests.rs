@@ -42,7 +42,7 @@ fn drain(endpoint: &mut dyn Endpoint) -> Sent {
 fn metric(endpoint: &mut dyn Endpoint, name: &str) -> Option<f64> {
     let mut out = Metrics::default();
     endpoint.statistics(Time::ZERO, &mut out);
-    out.0.iter().find(|metric| metric.0 == name).map(|metric| metric.1)
+    out.get(name)
 }
 
 #[test]

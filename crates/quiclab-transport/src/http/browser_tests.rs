@@ -34,7 +34,7 @@ fn objects_are_asked_for_when_the_html_is_complete() {
         ("object_ms_p99", 29.0),
         ("page_load_ms", 70.0),
     ];
-    assert_eq!(out.0, expected);
+    assert_eq!(out, expected);
 }
 
 #[test]

@@ -108,7 +108,7 @@ impl Net {
     fn metric(&mut self, name: &str) -> Option<f64> {
         let mut out = Metrics::default();
         self.ends[CLIENT].statistics(ms(0), &mut out);
-        out.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+        out.get(name)
     }
 }
 

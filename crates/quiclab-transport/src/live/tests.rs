@@ -53,10 +53,10 @@ fn even(workload: &mut Workload) {
 }
 
 /// Metrics of an application.
-fn metrics(report: impl FnOnce(&mut Metrics)) -> BTreeMap<&'static str, f64> {
+fn metrics(report: impl FnOnce(&mut Metrics)) -> BTreeMap<String, f64> {
     let mut out = Metrics::default();
     report(&mut out);
-    out.0.into_iter().collect()
+    out.named().into_iter().map(|(name, value)| (name.into_owned(), value)).collect()
 }
 
 mod streams {

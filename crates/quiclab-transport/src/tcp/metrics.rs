@@ -214,13 +214,13 @@ mod tests {
         let mut kept = MetricsCache::new(TcpMetrics::WarmStart, true).unwrap();
         let mut out = Metrics::default();
         kept.report(1268, &mut out);
-        assert!(out.0.is_empty());
+        assert_eq!(out, []);
         kept.metrics = SavedTcpMetrics { ssthresh: Some(60), rtt: ENDED.srtt, reordering: Some(5) };
         assert_eq!(kept.after(None), kept.metrics);
         assert_eq!(kept.after(Some(&ENDED)).ssthresh, Some(80));
         kept.report(1268, &mut out);
         let expected =
             [("saved_ssthresh_bytes", 76_080.0), ("saved_rtt_ms", 40.0), ("saved_reordering_packets", 5.0)];
-        assert_eq!(out.0, expected);
+        assert_eq!(out, expected);
     }
 }

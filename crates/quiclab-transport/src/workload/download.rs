@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(client.connected(ms(10)), Command::Send(100));
         let mut before = Metrics::default();
         client.statistics(&mut before);
-        assert_eq!(before.0, []);
+        assert_eq!(before, []);
         assert_eq!((client.received(ms(20), 999), client.expected()), (Command::Wait, 1));
         assert_eq!(client.outcome.progress.finished, None);
         assert_eq!(client.received(ms(30), 1), Command::Close);
@@ -219,7 +219,7 @@ mod tests {
         let mut out = Metrics::default();
         client.statistics(&mut out);
         // 20 - 0
-        assert_eq!(out.0, [("first_byte_ms", 20.0)]);
+        assert_eq!(out, [("first_byte_ms", 20.0)]);
     }
 
     #[test]

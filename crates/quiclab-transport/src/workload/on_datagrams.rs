@@ -287,7 +287,7 @@ mod tests {
     fn metric(application: &dyn StreamApplication, name: &str) -> Option<f64> {
         let mut out = Metrics::default();
         application.statistics(&mut out);
-        out.0.iter().find(|metric| metric.0 == name).map(|metric| metric.1)
+        out.get(name)
     }
 
     #[test]

@@ -210,7 +210,7 @@ mod tests {
             ("response_time_ms_p95", 20.0),
             ("response_time_ms_p99", 20.0),
         ];
-        assert_eq!(metrics.0, expected);
+        assert_eq!(metrics, expected);
     }
 
     #[test]

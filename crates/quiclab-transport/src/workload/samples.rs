@@ -45,7 +45,7 @@ mod tests {
         let mut samples = Samples::default();
         (1..=20).rev().for_each(|millis| samples.add(Duration::from_millis(millis)));
         let mut out = Metrics::default();
-        samples.report("rtt_ms", &mut out);
+        samples.report(&crate::workload::PROBES.rtt_ms, &mut out);
         let expected = [
             ("rtt_ms_mean", 10.5),
             ("rtt_ms_min", 1.0),
@@ -54,9 +54,9 @@ mod tests {
             ("rtt_ms_p95", 19.0),
             ("rtt_ms_p99", 20.0),
         ];
-        assert_eq!(out.0, expected);
+        assert_eq!(out, expected);
         let mut nothing = Metrics::default();
-        Samples::default().report("rtt_ms", &mut nothing);
-        assert_eq!(nothing.0, []);
+        Samples::default().report(&crate::workload::PROBES.rtt_ms, &mut nothing);
+        assert_eq!(nothing, []);
     }
 }

@@ -201,7 +201,7 @@ impl Checks {
     pub(crate) fn state(&mut self, now: Time, end: &mut dyn Endpoint) -> Result<(), String> {
         let mut metrics = Metrics::default();
         Element::sample(end, now, &mut metrics);
-        let of = |name| metrics.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value as u64);
+        let of = |name| metrics.get(name).map(|value| value as u64);
         let (Some(window), Some(in_flight)) = (of("cwnd_bytes"), of("in_flight_bytes")) else {
             return Ok(());
         };

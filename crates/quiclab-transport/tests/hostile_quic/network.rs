@@ -161,7 +161,7 @@ impl<'a> World<'a> {
     fn print(&mut self, end: usize, packets: &[(Port, Box<Packet>)]) {
         let mut metrics = quiclab_core::Metrics::default();
         self.ends[end].sample(self.now, &mut metrics);
-        let of = |name| metrics.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        let of = |name| metrics.get(name);
         println!(
             "{} end {end}: window {:?}, in flight {:?}, timeouts {:?}, wake {:?}",
             self.now,
@@ -252,7 +252,7 @@ impl<'a> World<'a> {
 fn completed(now: Time, end: &mut dyn Endpoint) -> Option<Time> {
     let mut metrics = quiclab_core::Metrics::default();
     end.statistics(now, &mut metrics);
-    let (_, at) = metrics.0.iter().find(|(name, _)| *name == "handshake_complete_ms")?;
+    let at = metrics.get("handshake_complete_ms")?;
     Some(Time::ZERO + Duration::from_nanos_f64(at * 1e6))
 }
 

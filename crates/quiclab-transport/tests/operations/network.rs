@@ -210,7 +210,7 @@ impl World {
     pub(crate) fn metric(&mut self, end: usize, name: &str) -> f64 {
         let mut metrics = Metrics::default();
         self.ends[end].statistics(self.now, &mut metrics);
-        metrics.0.iter().find(|(metric, _)| *metric == name).unwrap_or_else(|| panic!("no {name}")).1
+        metrics.get(name).unwrap_or_else(|| panic!("no {name}"))
     }
 
     pub(crate) fn is_complete(&self) -> bool {

@@ -67,7 +67,7 @@ fn a_burst_is_reported_until_it_is_over() {
     assert_eq!((counters.sent.packets, counters.held.packets), (9, 0));
     let mut sample = Metrics::default();
     link.sample(at(20), &mut sample);
-    assert_eq!(sample.0[2], ("sent_bytes", 7.0 * 998.0));
+    assert_eq!(sample.get("sent_bytes"), Some(7.0 * 998.0));
     // a packet later on starts the interval anew
     link.receive(at(100), Port(0), of_bearer(), &mut out);
     let later = reports(&mut link, &mut out);

@@ -138,7 +138,7 @@ impl Pipe {
     fn metric(end: &mut Box<dyn Endpoint>, name: &str) -> Option<f64> {
         let mut out = Metrics::default();
         end.statistics(Time::ZERO, &mut out);
-        out.0.iter().find(|metric| metric.0 == name).map(|metric| metric.1)
+        out.get(name)
     }
 }
 
