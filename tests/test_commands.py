@@ -44,6 +44,8 @@ JSON: dict[str, list[str]] = {
     "page": ["page", "shop.har", "--network", "small.toml", "--runs", "1"],
     "qlog export": ["qlog", "export", "one/dc.sender.sqlog", "--out", "one.qlog"],
     "pacing analyse": ["pacing", "analyse", "one"],
+    "result metrics": ["result", "metrics", "lost"],
+    "result schema": ["result", "schema"],
     "scenario new": ["scenario", "new"],
     "scenario show": ["scenario", "show", "small.toml"],
     "scenario schema": ["scenario", "schema"],
@@ -309,7 +311,7 @@ def test_every_command_prints_json(
         assert isinstance(document, dict), name
         schemas.append(document.get("schema"))
         if schemas[-1] is None:
-            assert name in ("scenario new", "scenario show", "scenario schema", "study scenario")
+            assert name in ("result schema", "scenario new", "scenario show", "scenario schema", "study scenario")
         for file in document.get("files", []):
             assert Path(file).is_file(), name
     assert all(schema is None or schema.startswith("quiclab.") for schema in schemas)
