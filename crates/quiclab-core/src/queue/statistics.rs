@@ -21,7 +21,7 @@ crate::metrics! {
         /// Queues with a packet.
         active_flows: Gauge, Series;
         /// Queues that held a packet at any time; only with queues of flows.
-        queues_used: Counter, End;
+        queues_used: Gauge, End;
     }
 }
 

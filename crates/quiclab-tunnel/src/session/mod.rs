@@ -265,9 +265,6 @@ impl Session {
         self.tunnel.statistics(now, &mut of_tunnel);
         let (fragmented, incomplete) = endpoint.fragmented(self.id);
         let counts = SessionCounts { fragmented, incomplete, ..self.counts };
-        let of_tunnel = of_tunnel.named().into_iter().map(|(name, value)| (name.into_owned(), value));
-        let mtu = ("mtu_bytes".to_owned(), f64::from(self.sizes.whole));
-        let values = of_tunnel.chain(counts.values()).chain([mtu]).collect();
         let outside: Vec<_> = {
             let count = endpoint.carrier(self.id).map_or(0, |carrier| carrier.paths());
             (0..count)
@@ -276,7 +273,7 @@ impl Session {
         };
         let mut paths = Vec::new();
         if let Some(carrier) = endpoint.carrier(self.id) {
-            self.tunnel.sample(now, &carrier, &mut values);
+            self.tunnel.sample(now, &carrier, &mut of_tunnel);
             for (path, (addresses, mtu)) in outside.into_iter().enumerate() {
                 let state = carrier.state(now, path);
                 let counts = self.paths.get(path).copied().unwrap_or_default();
@@ -300,6 +297,8 @@ impl Session {
         }
         let (backlog, totals, flows) =
             (self.tunnel.backlog(), self.tunnel.queue_totals(), self.tunnel.waiting_flows());
+        let of_tunnel = of_tunnel.named().into_iter().map(|(name, value)| (name.into_owned(), value));
+        let mtu = ("mtu_bytes".to_owned(), f64::from(self.sizes.whole));
         SessionStatus {
             session: self.id.0,
             name: self.name.clone(),
@@ -315,7 +314,7 @@ impl Session {
             queue_sojourn_seconds: totals.sojourn_nanos as f64 / 1e9,
             waiting_flows: flows.len() as u64,
             flows: FlowStatus::longest(now, flows),
-            values,
+            values: of_tunnel.chain(counts.values()).chain([mtu]).collect(),
             paths,
         }
     }

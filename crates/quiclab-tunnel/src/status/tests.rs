@@ -99,9 +99,9 @@ fn metrics_are_as_in_the_example() {
     // one client, one series, of its later session
     assert_eq!(text.matches("quiclab_tunnel_session_open{session=\"laptop\"} 1\n").count(), 1);
     assert_eq!(text.matches("quiclab_tunnel_session_open{").count(), 1);
-    // milliseconds become seconds; what a discipline of another kind counts has no known type
+    // milliseconds become seconds; a discipline of another kind defines its own metrics
     assert!(text.contains("quiclab_tunnel_queue_longest_sojourn_seconds{session=\"laptop\"} 0.007\n"));
-    assert!(text.contains("# TYPE quiclab_tunnel_session_red_drops unknown\n"));
+    assert!(text.contains("# TYPE quiclab_tunnel_red_drops counter\n"));
     assert!(!text.contains("path1_cwnd"), "paths have metrics of their own");
 }
 
