@@ -64,7 +64,7 @@ pub enum Recorded {
 }
 
 /// Definition of a metric.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Metric {
     /// Name; `<k>` stands for the number of a link or path.
     pub name: &'static str,

@@ -12,7 +12,7 @@ quiclab_core::metrics! {
 }
 
 /// Columns of equal length, sorted by time.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     /// Nanoseconds since the start of the run.
     pub time_ns: Vec<i64>,
