@@ -102,8 +102,8 @@ def banner(name: str, data: Mapping[str, Any]) -> str:
     """Return what stands above a page about its values: nothing if they are current."""
     if not (older := earlier(data)):
         return ""
-    cause, make_it = (DIFFERENT, f"{name}-page") if data.get("digests") else (UNKNOWN, "study-pages")
-    return EARLIER.format(cause=cause, studies=", ".join(older), make=make_it)
+    cause = DIFFERENT if data.get("digests") else UNKNOWN
+    return EARLIER.format(cause=cause, studies=", ".join(older), make=f"{name}-page")
 
 
 def stored(name: str) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def main() -> None:
                 make_runs(name, arguments.results, arguments.jobs)
             write(name, arguments.results, arguments.jobs)
     except QuiclabError as error:
-        sys.exit(f"{name}: {error.message}")
+        sys.exit(error.message)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -41,6 +42,15 @@ class Metric:
     in_series: bool
     meaning: str
 
+    def is_called(self, name: str) -> bool:
+        """Whether one of its numbers has this name in results."""
+        return any(re.fullmatch(pattern(known), name) for known in self.names)
+
+
+def pattern(name: str) -> str:
+    """Return the regular expression of a name, in which the number of a link or path is open."""
+    return re.escape(name).replace("<k>", "[0-9]+")
+
 
 @cache
 def metrics() -> tuple[Metric, ...]:
@@ -52,10 +62,11 @@ def metrics() -> tuple[Metric, ...]:
 def result_schema() -> dict[str, Any]:
     """Return the JSON schema of `quiclab.run/1`, with the metrics as properties of statistics."""
     schema: dict[str, Any] = json.loads(extension().result_schema())
+    schema = json.loads(re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", json.dumps(schema)))  # links lead nowhere in a schema
     numbers: dict[str, Any] = {}
     for metric in metrics():
         for name in metric.names if metric.at_end else ():
-            about = f"{metric.element}: {metric.meaning}"
+            about = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", f"{metric.element}: {metric.meaning}")
             known = numbers.setdefault(name, {"type": "number", "description": about, "x-kind": metric.kind})
             if known["description"] != about:
                 known["description"] += f" {about}"
@@ -64,7 +75,10 @@ def result_schema() -> dict[str, Any]:
     schema["$defs"]["Statistics"] = {
         "type": "object",
         "description": "Metrics over the whole run.",
-        "properties": dict(sorted(numbers.items())),
+        "properties": {name: about for name, about in sorted(numbers.items()) if "<k>" not in name},
+        "patternProperties": {
+            f"^{pattern(name)}$": about for name, about in sorted(numbers.items()) if "<k>" in name
+        },
         "additionalProperties": {"type": "number"},
     }
     schema["properties"]["series"] = {

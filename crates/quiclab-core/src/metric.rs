@@ -76,7 +76,7 @@ pub struct Metric {
     pub comment: &'static str,
 }
 
-/// Last words of names that are units, with the symbol of the unit; a name without such a word is that of a count.
+/// Words of names that are units, with the symbol of the unit; a name without such a word is that of a count.
 const UNITS: [(&str, &str); 8] = [
     ("mbps", "Mbit/s"),
     ("bytes", "B"),
@@ -89,11 +89,11 @@ const UNITS: [(&str, &str); 8] = [
 ];
 
 impl Metric {
-    /// Symbol of the unit, which is the end of the name; empty for counts.
+    /// Symbol of the unit, which is the last word of the name that is one; empty for counts.
     #[must_use]
     pub fn unit(&self) -> &'static str {
-        let last = self.name.rsplit('_').next();
-        UNITS.iter().find(|(word, _)| last == Some(word)).map_or("", |(_, unit)| unit)
+        let unit = |word| UNITS.iter().find(|(known, _)| *known == word).map(|(_, unit)| *unit);
+        self.name.rsplit('_').find_map(unit).unwrap_or("")
     }
 
     /// Meaning, in one line.
@@ -189,6 +189,11 @@ impl Metrics {
                 None => self.0.push(*added),
             }
         }
+    }
+
+    /// Removes the values of metrics that are only at the end of a run.
+    pub fn retain_series(&mut self) {
+        self.0.retain(|known| known.metric.recorded != Recorded::End);
     }
 
     /// Appends the values of `other`.

@@ -14,7 +14,7 @@ crate::metrics! {
     pub static TAP: TapMetrics = "tap" {
         /// Packets that traversed it.
         packets: Counter, End;
-        /// Their bytes.
+        /// Bytes that traversed it.
         bytes: Counter, End;
     }
 }

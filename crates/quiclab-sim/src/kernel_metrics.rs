@@ -1,4 +1,5 @@
-//! Metrics of the kernel lane, whose results have the form of this crate's.
+//! Metrics of the kernel lane. quiclab-live measures them; they stand here because documents are made without it: it is a program,
+//! and for Linux only.
 
 quiclab_core::metrics! {
     /// What a link of the kernel has done.

@@ -117,7 +117,7 @@ class Page:
                 raise unexpected(f"{where}.{name}", "0", workload[name], "a real server has its own")
         if workload.get("priorities", "browser") != "browser":
             raise unexpected(f"{where}.priorities", "`browser`", workload["priorities"])
-        if workload.get("resources"):
+        if workload.get("resources") is not None:
             return cls._of_resources(workload, where)
         groups = []
         for index, group in enumerate(workload["objects"]):

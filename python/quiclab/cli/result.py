@@ -32,7 +32,7 @@ def metrics_command(
     as_json: JsonOption = False,
 ) -> None:
     """List the metrics of results and time series: name, kind, unit, element and meaning."""
-    found = [metric for metric in metrics() if any(name in known for known in metric.names)]
+    found = [metric for metric in metrics() if any(name in known or metric.is_called(name) for known in metric.names)]
     if not found:
         raise unknown(
             "metric", name, [known for metric in metrics() for known in metric.names], "", "quiclab result metrics"

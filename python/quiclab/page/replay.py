@@ -179,7 +179,7 @@ def browsed(network: Scenario, name: str | None, page: RecordedPage) -> Scenario
         }
         for resource in chosen[1:]
     ]
-    workload = {"kind": "page", "html": _bytes(chosen[0].body_bytes), "resources": resources or None}
+    workload = {"kind": "page", "html": _bytes(chosen[0].body_bytes), "resources": resources}
     routes = {name: flow.get(name) for name in ("down", "up")}
     taken = {name: network.value(name) for name in ("version", "name", "duration", *NETWORK)}
     flows = {FLOW: {"stack": flow["stack"], **routes, "workload": workload}}

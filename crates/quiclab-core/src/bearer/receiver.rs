@@ -63,19 +63,19 @@ crate::metrics! {
         skipped_packets: Counter, End;
         /// Packets delivered after a wait.
         waited_packets: Counter, End;
-        /// Wait of these packets.
+        /// Mean wait of packets that were delivered after one.
         waiting_mean_ms: Mean, End;
-        /// The longest of these waits.
+        /// The longest wait for earlier packets.
         waiting_max_ms: Maximum, End;
-        /// Value with which t-Reordering would start.
+        /// Value with which t-Reordering would start; in series of bearers only.
         reordering_timer_ms: Gauge, Both;
         /// Minimum value of t-Reordering at its starts; missing if it never started.
         reordering_timer_least_ms: Minimum, End;
         /// Maximum value of t-Reordering at its starts; missing if it never started.
         reordering_timer_largest_ms: Maximum, End;
-        /// Packets that wait for their turn.
+        /// Packets that wait for their turn; bearers only.
         buffered_packets: Gauge, Series;
-        /// IP packets delivered in order so far.
+        /// Bytes of IP packets delivered in order so far; bearers only.
         sent_bytes: Counter, Series;
     }
 }

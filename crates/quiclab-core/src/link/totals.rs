@@ -30,9 +30,9 @@ crate::metrics! {
         queue_longest_packets: Maximum, End;
         /// Maximum backlog on the wire, the packet in service included.
         queue_longest_bytes: Maximum, End;
-        /// Wait of a packet before the start of its serialisation.
+        /// Mean wait of a packet before the start of its serialisation.
         queueing_mean_ms: Mean, End;
-        /// The longest of these waits.
+        /// The longest wait of a packet before the start of its serialisation.
         queueing_longest_ms: Maximum, End;
         /// Time spent serialising over the time of the run.
         utilisation_share: Mean, End;
@@ -42,7 +42,7 @@ crate::metrics! {
         queue_packets: Gauge, Series;
         /// Backlog on the wire, the packet in service included.
         queue_bytes: Gauge, Series;
-        /// IP packets delivered so far at the end of the link.
+        /// Bytes of IP packets delivered so far at the end of the link.
         sent_bytes: Counter, Series;
     }
 }

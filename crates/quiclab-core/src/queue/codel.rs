@@ -39,7 +39,7 @@ use serde::{Deserialize, Serialize};
 
 crate::metrics! {
     /// Drops of CoDel.
-    pub static CODEL: CodelMetrics = "queue, `codel` and `fq_codel`" {
+    pub static CODEL: CodelMetrics = "queue, `codel`, `fq_codel` and `head_drop`, which has 0" {
         /// Packets dropped by CoDel.
         codel_drops: Counter, Both;
     }

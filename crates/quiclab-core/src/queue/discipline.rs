@@ -19,7 +19,7 @@ use crate::units::{ByteCount, DataRate};
 /// and departures only is done when the next call comes, for all periods that have passed, with the same result.
 /// What leaves goes through [`Exits`]; an item may be dropped, or marked ([`Item::mark`]), on arrival and at any later call.
 pub(super) trait QueueDiscipline<T: Item> {
-    /// Reasons of its own for drops, each with the name of their number in results.
+    /// Reasons of its own for drops, each with the metric of their number.
     const DROPS: &'static [(DropReason, &'static Metric)] = &[];
 
     /// The queue of an item with this key, where there is more than one.

@@ -50,15 +50,15 @@ crate::metrics! {
     pub static DUALPI2: Dualpi2Metrics = "queue, `dualpi2`" {
         /// Packets dropped by DualPI2.
         dualpi2_drops: Counter, Both;
-        /// Sojourn time of the packets of the classic queue.
+        /// Mean sojourn time of the packets of the classic queue.
         classic_sojourn_ms: Mean, End;
-        /// The longest of them.
+        /// The longest sojourn time in the classic queue.
         classic_longest_sojourn_ms: Maximum, End;
         /// Packets marked in the classic queue.
         classic_ce_marks: Counter, End;
-        /// Sojourn time of the packets of the low-latency queue.
+        /// Mean sojourn time of the packets of the low-latency queue.
         low_latency_sojourn_ms: Mean, End;
-        /// The longest of them.
+        /// The longest sojourn time in the low-latency queue.
         low_latency_longest_sojourn_ms: Maximum, End;
         /// Packets marked in the low-latency queue.
         low_latency_ce_marks: Counter, End;

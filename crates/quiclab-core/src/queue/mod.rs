@@ -131,8 +131,8 @@ impl QueueConfig {
 }
 
 /// The metrics of queues: those of all, then those of some disciplines.
-pub(crate) fn metric_groups() -> [MetricGroup; 7] {
-    [
+pub(crate) fn metric_groups() -> Vec<MetricGroup> {
+    vec![
         statistics::QUEUE.group(),
         codel::CODEL.group(),
         pie::PIE.group(),

@@ -8,17 +8,17 @@ use crate::time::{Duration, Time};
 crate::metrics! {
     /// What a queue discipline has done.
     pub static QUEUE: QueueMetrics = "link or tunnel, all queues but `drop_tail`" {
-        /// Sojourn time of served packets.
+        /// Mean sojourn time of served packets.
         mean_sojourn_ms as "queue_sojourn_ms": Mean, End;
-        /// Sojourn time of the packet served last.
+        /// Sojourn time of the packet served last; links only.
         last_sojourn_ms as "queue_sojourn_ms": Gauge, Series;
-        /// The longest sojourn time.
+        /// The longest sojourn time of a packet in the queue.
         longest_sojourn_ms: Maximum, End;
         /// Packets dropped because of a limit.
         overflow_drops: Counter, Both;
         /// Packets that got a mark in the queue.
         ce_marks: Counter, Both;
-        /// Queues with a packet.
+        /// Queues with a packet; links only.
         active_flows: Gauge, Series;
         /// Queues that held a packet at any time; only with queues of flows.
         queues_used: Gauge, End;

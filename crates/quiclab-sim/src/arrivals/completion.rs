@@ -18,7 +18,7 @@ quiclab_core::metrics! {
         completion_ms: Distribution, End;
         /// Flow completion time of downloads of at most 10 kB.
         completion_short_ms: Distribution, End;
-        /// Flow completion time of downloads between these sizes.
+        /// Flow completion time of downloads of more than 10 kB and less than 1 MB.
         completion_medium_ms: Distribution, End;
         /// Flow completion time of downloads of at least 1 MB.
         completion_long_ms: Distribution, End;

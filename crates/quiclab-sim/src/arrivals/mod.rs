@@ -292,6 +292,7 @@ impl Element for Arriving {
 
     fn sample(&mut self, now: Time, out: &mut Metrics) {
         self.report(out, |endpoint, out| endpoint.sample(now, out));
+        out.retain_series();
     }
 }
 

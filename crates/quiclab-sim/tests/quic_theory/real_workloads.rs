@@ -3,6 +3,7 @@
 
 use super::common::run_text;
 use quiclab_sim::RunOutput;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 const NETWORK: &str = r#"
@@ -32,7 +33,7 @@ fn workload(stack: &str, workload: &str) -> RunOutput {
     output
 }
 
-fn receiver(output: &RunOutput) -> &BTreeMap<&'static str, f64> {
+fn receiver(output: &RunOutput) -> &BTreeMap<Cow<'static, str>, f64> {
     &output.result.flows["f"].receiver
 }
 

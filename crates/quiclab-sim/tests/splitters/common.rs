@@ -75,7 +75,7 @@ pub fn series(output: &RunOutput, element: &str, metric: &str) -> Vec<f64> {
     let position =
         |names: Vec<&str>, name| names.iter().position(|known| *known == name).expect("a known name");
     let element = position(output.element_names.iter().map(String::as_str).collect(), element) as u32;
-    let metric = position(output.series.metric_names.clone(), metric) as u32;
+    let metric = position(output.series.metric_names.iter().map(AsRef::as_ref).collect(), metric) as u32;
     let series = &output.series;
     (0..series.value.len())
         .filter(|&row| (series.element[row], series.metric[row]) == (element, metric))

@@ -349,7 +349,11 @@ impl Browser {
         self.outcome.fail("closed by the server before the page was loaded".to_owned());
     }
 
+    /// Adds the values of the page, at the connection to the server of the HTML.
     pub(super) fn statistics(&self, out: &mut Metrics) {
+        if self.origin != 0 {
+            return;
+        }
         let visit = lock(&self.visit);
         out.count(&PAGE.objects, visit.object_times.count());
         if let Some(html) = visit.html {

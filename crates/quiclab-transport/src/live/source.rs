@@ -12,7 +12,7 @@ quiclab_core::metrics! {
     pub static LIVE_SENDER: LiveSenderMetrics = "sender of `live`" {
         /// Frames of the source.
         captured_frames: Counter, End;
-        /// Their bytes.
+        /// Bytes of the frames of the source.
         captured_bytes: Counter, End;
         /// Rate of the encoder.
         target_rate_mbps: Gauge, Series;

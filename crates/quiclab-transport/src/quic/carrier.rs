@@ -28,13 +28,13 @@ quiclab_core::metrics! {
     pub static QUIC_CARRIER: QuicCarrierMetrics = "tunnel, carrier lab-quic" {
         /// Packets declared lost.
         lost_packets: Counter, End;
-        /// Of these, packets that had arrived.
+        /// Lost packets that had arrived.
         spurious_losses: Counter, End;
         /// Probe timeouts.
         timeouts: Counter, End;
         /// ACK frames.
         acks_received: Counter, End;
-        /// Datagrams that waited for the congestion control.
+        /// Datagrams given up: their path failed before they could leave, or they did not fit into a packet.
         datagrams_stuck: Counter, End;
     }
 }

@@ -81,7 +81,7 @@ impl Datagrams {
 
     /// Those that wait for `path` because a tunnel has chosen it.
     pub(super) fn waiting_for(&self, path: usize) -> impl Iterator<Item = &Datagram> {
-        self.waiting.iter().filter(move |_| self.path == Some(path))
+        (self.path == Some(path)).then_some(&self.waiting).into_iter().flatten()
     }
 
     /// Properties of those that wait.

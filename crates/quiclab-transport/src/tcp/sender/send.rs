@@ -191,7 +191,7 @@ impl Sender {
     fn retransmit(&mut self, now: Time, index: usize) -> Transmission {
         self.undo.on_retransmission(timestamp(self.burst.current().departure));
         let sent = self.send_again(now, index, false);
-        if index == 0 && !(self.timer.purpose() == Some(Timer::Reordering)) {
+        if index == 0 && self.timer.purpose() != Some(Timer::Reordering) {
             self.timer.set(now, Timer::Retransmission, self.rtt.rto());
         }
         sent
