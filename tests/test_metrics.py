@@ -9,7 +9,7 @@ import pytest
 
 import quiclab
 from conftest import ROOT
-from quiclab.metrics import Statistics, metrics, result_schema
+from quiclab.metrics import Statistics, metrics, pattern, result_schema
 from quiclab.native import extension
 from quiclab.scenario import load
 
@@ -27,18 +27,14 @@ SCENARIOS = {
     "l4s": "2 s",
     "multipath_quic": "2 s",
     "policer": "2 s",
+    "short_flows": "1 s",
 }
 
 
-def pattern(in_series: bool) -> re.Pattern[str]:
+def defined(in_series: bool) -> re.Pattern[str]:
     """Return a pattern of all names at the end of a run, or in time series."""
-    known = [
-        re.escape(name).replace("<k>", r"\d+")
-        for metric in metrics()
-        if (metric.in_series if in_series else metric.at_end)
-        for name in metric.names
-    ]
-    return re.compile("|".join(known))
+    known = [metric for metric in metrics() if (metric.in_series if in_series else metric.at_end)]
+    return re.compile("|".join(pattern(name) for metric in known for name in metric.names))
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -50,37 +46,59 @@ def test_every_number_of_a_result_has_a_definition(name: str) -> None:
     at_end = {name for element in result.elements.values() for name in element["statistics"]}
     at_end |= {name for flow in result.flows.values() for end in (flow.sender, flow.receiver) for name in end}
     assert at_end
-    assert {name for name in at_end if not pattern(False).fullmatch(name)} == set()
+    assert {name for name in at_end if not defined(False).fullmatch(name)} == set()
     in_series = set(result.series["metric"].cast(str))
     assert in_series
-    assert {name for name in in_series if not pattern(True).fullmatch(name)} == set()
+    assert {name for name in in_series if not defined(True).fullmatch(name)} == set()
     jsonschema.validate(result.data, result_schema())
+
+
+def of_flow(stack: str, start: str, **values: object) -> quiclab.Scenario:
+    """Return a scenario with a download of 100 kB, without loss."""
+    text = f"""
+        version = 1
+        name = "downloads"
+        links.down = {{ rate = "10 Mbit/s", delay = "10 ms" }}
+        links.up = {{ delay = "10 ms" }}
+        record.series_interval = "100 ms"
+        [flows.web]
+        stack = "{stack}"
+        start = "{start}"
+        down = ["down"]
+        up = ["up"]
+        workload = {{ kind = "download", size = "100 kB" }}
+    """
+    return quiclab.Scenario.from_toml(text).with_values({f"flows.web.{name}": value for name, value in values.items()})
 
 
 @pytest.mark.parametrize("stack", ["quinn", "lab-quic", "lab-tcp"])
 def test_totals_of_the_connections_of_a_flow_add_up(stack: str) -> None:
-    """A flow with arrivals has each total that a single connection has: none is lost."""
-    text = """
-        version = 1
-        name = "arrivals"
-        links.down = { rate = "10 Mbit/s", delay = "10 ms", loss = { kind = "independent", probability = 0.01 } }
-        links.up = { delay = "10 ms" }
-        [flows.web]
-        stack = "lab-tcp"
-        down = ["down"]
-        up = ["up"]
-        workload = { kind = "download", size = "100 kB" }
-    """
-    single = quiclab.Scenario.from_toml(text).with_value("flows.web.stack", stack)
-    several = single.with_value("flows.web.arrivals", {"kind": "poisson", "interval": "50 ms", "duration": "1 s"})
-    one, all_of = (quiclab.run(scenario).flows["web"] for scenario in (single, several))
+    """Two connections one after the other have twice the totals of one, each of them."""
+    one = quiclab.run(of_flow(stack, "0 s")).flows["web"]
+    arrivals = {"kind": "regular", "interval": "2 s", "duration": "4 s"}
+    several = quiclab.run(of_flow(stack, "0 s", arrivals=arrivals))
     totals = {name for metric in metrics() if metric.kind == "counter" and metric.at_end for name in metric.names}
     for end in ("sender", "receiver"):
-        expected = totals & set(getattr(one, end))
-        assert expected
-        found = getattr(all_of, end)
-        assert expected - set(found) == set()
-    assert all_of.sender.packets_sent > one.sender.packets_sent
+        expected = {name: 2 * value for name, value in getattr(one, end).items() if name in totals}
+        assert expected["packets_sent"] > 0
+        found = getattr(several.flows["web"], end)
+        assert {name: found.get(name) for name in expected} == pytest.approx(expected, rel=0.2)
+    in_series = set(several.series["metric"].cast(str))
+    assert {name for name in in_series if not defined(True).fullmatch(name)} == set()
+
+
+def test_the_objects_of_a_page_with_several_servers_are_counted_once() -> None:
+    objects = [{"size": "10 kB", "origin": origin, "after": [0]} for origin in (0, 1, 2)]
+    page = {"kind": "page", "html": "10 kB", "resources": objects}
+    assert quiclab.run(of_flow("lab-quic", "0 s", workload=page)).flows["web"].receiver.objects == 3
+
+
+def test_a_unit_in_a_name_is_the_unit() -> None:
+    words = {"ms": "ms", "bytes": "B", "packets": "packets", "mbps": "Mbit/s", "share": "0 to 1"}
+    for metric in metrics():
+        for word in metric.names[0].split("_"):
+            assert metric.unit if word in words else True, metric
+    assert {metric.unit for metric in metrics() if "one_way_delay_ms_mean" in metric.names} == {"ms"}
 
 
 def test_statistics_have_attributes() -> None:

@@ -42,10 +42,6 @@ class Metric:
     in_series: bool
     meaning: str
 
-    def is_called(self, name: str) -> bool:
-        """Whether one of its numbers has this name in results."""
-        return any(re.fullmatch(pattern(known), name) for known in self.names)
-
 
 def pattern(name: str) -> str:
     """Return the regular expression of a name, in which the number of a link or path is open."""
@@ -76,9 +72,7 @@ def result_schema() -> dict[str, Any]:
         "type": "object",
         "description": "Metrics over the whole run.",
         "properties": {name: about for name, about in sorted(numbers.items()) if "<k>" not in name},
-        "patternProperties": {
-            f"^{pattern(name)}$": about for name, about in sorted(numbers.items()) if "<k>" in name
-        },
+        "patternProperties": {f"^{pattern(name)}$": about for name, about in sorted(numbers.items()) if "<k>" in name},
         "additionalProperties": {"type": "number"},
     }
     schema["properties"]["series"] = {

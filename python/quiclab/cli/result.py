@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from typing import Annotated
 
@@ -32,7 +33,8 @@ def metrics_command(
     as_json: JsonOption = False,
 ) -> None:
     """List the metrics of results and time series: name, kind, unit, element and meaning."""
-    found = [metric for metric in metrics() if any(name in known or metric.is_called(name) for known in metric.names)]
+    numbered = re.sub("[0-9]+", "<k>", name)  # that of a link or path
+    found = [item for item in metrics() if any(name in known or numbered in known for known in item.names)]
     if not found:
         raise unknown(
             "metric", name, [known for metric in metrics() for known in metric.names], "", "quiclab result metrics"
