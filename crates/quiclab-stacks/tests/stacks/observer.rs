@@ -4,8 +4,8 @@ use crate::STACKS;
 use crate::network::{Fate, Network, Setup, statistic};
 use quiclab_core::quic::{Frame, Frames};
 use quiclab_core::{
-    ByteCount, DataRate, Direction, Duration, PacketSpace, RandomStream, RecoveryState, Time, TransportEvent,
-    TransportObserver,
+    ByteCount, DataRate, Direction, Duration, PacketSpace, Phase, RandomStream, RecoveryState, Time,
+    TransportEvent, TransportObserver,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -235,7 +235,11 @@ fn the_phase_follows_window_and_threshold() {
         assert_eq!(network.server_statistic("phase"), 2.0, "{stack}");
         for state in &log.recovery {
             let slow = state.ssthresh_bytes.is_none_or(|threshold| state.cwnd_bytes < threshold);
-            assert_eq!(state.phase, Some(if slow { 0 } else { 2 }), "{stack}: {state:?}");
+            assert_eq!(
+                state.phase,
+                Some(if slow { Phase::SlowStart } else { Phase::CongestionAvoidance }),
+                "{stack}: {state:?}"
+            );
             assert_eq!((state.pacing_rate_bps, state.spurious_losses), (None, None), "{stack}");
         }
     }
