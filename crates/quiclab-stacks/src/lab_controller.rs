@@ -373,7 +373,7 @@ impl LabController {
         self.0.lock().expect("no holder panics")
     }
 
-    /// Number of what the controller does.
+    /// Phase of the controller.
     pub(crate) fn phase(&self) -> Phase {
         self.lab().controller.phase()
     }
