@@ -102,8 +102,8 @@ def banner(name: str, data: Mapping[str, Any]) -> str:
     """Return what stands above a page about its values: nothing if they are current."""
     if not (older := earlier(data)):
         return ""
-    cause = DIFFERENT if data.get("digests") else UNKNOWN
-    return EARLIER.format(cause=cause, studies=", ".join(older), make=f"{name}-page")
+    cause, make_it = (DIFFERENT, f"{name}-page") if data.get("digests") else (UNKNOWN, "study-pages")
+    return EARLIER.format(cause=cause, studies=", ".join(older), make=make_it)
 
 
 def stored(name: str) -> dict[str, Any]:

@@ -80,6 +80,7 @@ phases! {
     C4Pushing: "c4_pushing", "vermillion";
 }
 
+#[allow(clippy::derivable_impls, reason = "the list has no place for the attribute of a variant")]
 impl Default for Phase {
     fn default() -> Self {
         Self::SlowStart
