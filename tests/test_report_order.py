@@ -50,7 +50,7 @@ def written(evaluation: Evaluation, study: Any) -> str:
     """Write the report of another study with the same runs, and return it."""
     copy = Evaluation.__new__(Evaluation)
     copy.__dict__ |= evaluation.__dict__ | {"study": study}
-    for name in ("claims", "points", "jobs"):
+    for name in ("claims", "points", "plan", "all_runs"):
         copy.__dict__.pop(name, None)
     page = evaluation.directory / "report.html"
     before = page.read_bytes()

@@ -108,11 +108,6 @@ def setting_of(
     return hashlib.sha256("\n".join(lines).encode()).hexdigest(), ", ".join(versions)
 
 
-def run_of(setting: str, seed: int) -> str:
-    """Return the identity of a run, 128 bits as 32 hexadecimal digits, from that of its setting and its seed."""
-    return runs_of(setting, [seed]).hex()
-
-
 def runs_of(setting: str, seeds: Iterable[int]) -> bytes:
     """Return the identities of the runs of a setting, 16 bytes each: in binary, as a sweep has a million of them."""
     base, found = hashlib.sha256(f"{setting}\n".encode()), []

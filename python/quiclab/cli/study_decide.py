@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +13,7 @@ from quiclab.cli.values import JobsOption, JsonOption, integer
 from quiclab.errors import QuiclabError, StoppedError
 from quiclab.repetitions import MIN_RUNS
 from quiclab.study.ablate import make, needed
-from quiclab.study.decide import MAX_RUNS, OPEN, decide, narrow
+from quiclab.study.decide import MAX_RUNS, OPEN, Rounds
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import read_manifest
 from quiclab.study.plan import RESULTS, results_directory
@@ -22,9 +22,7 @@ from quiclab.tree import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from quiclab.cli.study_request import Request
     from quiclab.experiment import Outcome
     from quiclab.study.claims import Verdict
     from quiclab.study.decide import Decisions
@@ -51,7 +49,7 @@ def decide_command(
         print(f"{name}: skipped, without results: {', '.join(absent)}", file=sys.stderr)
     for study in studies:
         Evaluation(study, out)  # before the first round: an error if its results are of another version
-    found, outcome = decide(studies, out, partial(say, name), most=max_runs, workers=jobs)
+    found, outcome = Rounds(studies, out, partial(say, name), max_runs, workers=jobs).decide()
     check_complete(outcome)
     if as_json:
         print(to_json({"schema": "quiclab.decide/1", "study": name, **verdicts(found, lambda item: item.value)}))
@@ -91,26 +89,6 @@ def told(found: Decisions) -> str:
     lists = verdicts(found, lambda item: item.word)
     named = "; ".join(f"{word}: {', '.join(identities)}" for word, identities in lists.items() if identities)
     return named or "no claim was open"
-
-
-def add_runs(
-    request: Request, out: Path, precision: float | None, most: int, executor: str, workers: int | None
-) -> None:
-    """Add runs to studies that were run, until intervals have a precision, or claims are decided without one.
-
-    Raises
-    ------
-    QuiclabError
-        If runs fail.
-    """
-    where: dict[str, Any] = {"most": most, "executor": executor, "workers": workers}
-    studies = request.studies()
-    if precision is None:
-        found, outcome = decide(studies, out, partial(say, request.study), **where)
-        say(request.study, told(found))
-    else:
-        outcome = narrow(studies, request.engines_of, out, partial(say, request.study), precision, **where)
-    check_complete(outcome)
 
 
 def ablate_command(

@@ -11,7 +11,7 @@ import typer
 
 from quiclab.cli.lane import LANES
 from quiclab.cli.output import ForceOption, check_new, show_written
-from quiclab.cli.study_decide import MaxRunsOption, add_runs
+from quiclab.cli.study_decide import MaxRunsOption, check_complete, say, told
 from quiclab.cli.study_group import ONLY, SeedOption, for_each
 from quiclab.cli.study_options import EnginesOption, NameArgument, OutOption
 from quiclab.cli.study_request import KIND, MAX_RUNS, Request
@@ -22,7 +22,8 @@ from quiclab.experiment import Runs, shards
 from quiclab.formats import counted
 from quiclab.libraries import check_libraries
 from quiclab.store import Store
-from quiclab.study import decide
+from quiclab.study.decide import MAX_RUNS as MOST_RUNS
+from quiclab.study.decide import Rounds
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import with_more, write_manifest
 from quiclab.study.plan import RESULTS, Plan, results_directory, sweep_command
@@ -76,7 +77,7 @@ def run_command(
             help="Add runs until 95 % intervals are this narrow, such as 2%, or until claims are decided.",
         ),
     ] = None,
-    max_runs: MaxRunsOption = decide.MAX_RUNS,
+    max_runs: MaxRunsOption = MOST_RUNS,
     as_json: JsonOption = False,
 ) -> None:
     """Run a study; completed runs are reused."""
@@ -94,7 +95,13 @@ def run_command(
 
     for_each(request.studies(), action)
     if adaptive is not None:
-        add_runs(request, out, precision, max_runs, executor, jobs)
+        rounds = Rounds(request.studies(), out, partial(say, name), max_runs, executor, jobs)
+        if precision is None:
+            found, outcome = rounds.decide()
+            say(name, told(found))
+        else:
+            outcome = rounds.narrow(request.engines_of, precision)
+        check_complete(outcome)
     report(name, outcomes, out, as_json)
 
 

@@ -56,79 +56,11 @@ class Decisions:
         return [identity for identity, item in self.judged.items() if item.verdict is verdict]
 
 
-def decide(
-    studies: Sequence[Study],
-    out: Path,
-    say: Callable[[str], None],
-    *,
-    most: int = MAX_RUNS,
-    executor: str = "processes",
-    workers: int | None = None,
-) -> tuple[Decisions, Outcome]:
-    """Add runs until the claims of studies are decided, with the default engine of each study.
+@dataclass(frozen=True)
+class Rounds:
+    """Rounds of further runs; each is planned in the manifests before it is run.
 
-    Parameters
-    ----------
-    studies, out, say, executor, workers
-        As of `add_runs`.
-    most
-        Number of runs that no setting exceeds.
-    """
-    found: list[Decisions] = []
-
-    def judge() -> tuple[list[str], Wanted]:
-        judged, wanted = _judge(studies, out, most)
-        is_open = [identity for identity, item in judged.items() if item.verdict in OPEN]
-        found[:] = [Decisions(found[0].opened if found else is_open, judged)]
-        return is_open, wanted
-
-    outcome = add_runs(studies, out, say, judge, executor, workers)
-    return (found or [Decisions()])[0], outcome
-
-
-def narrow(
-    studies: Sequence[Study],
-    engines: Callable[[Study], Sequence[str]],
-    out: Path,
-    say: Callable[[str], None],
-    precision: float,
-    *,
-    most: int = MAX_RUNS,
-    executor: str = "processes",
-    workers: int | None = None,
-) -> Outcome:
-    """Add runs until the 95 % intervals of the metric of each study are narrow.
-
-    Parameters
-    ----------
-    studies, out, say, executor, workers
-        As of `add_runs`.
-    engines
-        Engines of a study whose settings get runs.
-    precision
-        Half of an interval divided by the mean, at most.
-    most
-        Number of runs that no setting exceeds.
-    """
-
-    def judge() -> tuple[list[str], Wanted]:
-        wanted = {study.name: _too_wide(Evaluation(study, out), engines(study), precision, most) for study in studies}
-        return [f"intervals of {name}" for name, settings in wanted.items() if settings], wanted
-
-    return add_runs(studies, out, say, judge, executor, workers)
-
-
-def add_runs(
-    studies: Sequence[Study],
-    out: Path,
-    say: Callable[[str], None],
-    judge: Callable[[], tuple[Sequence[str], Wanted]],
-    executor: str = "processes",
-    workers: int | None = None,
-) -> Outcome:
-    """Add runs round by round; each round is planned in the manifests first.
-
-    Parameters
+    Attributes
     ----------
     studies
         The studies, which were run already.
@@ -136,106 +68,146 @@ def add_runs(
         Directory given as `--out`.
     say
         Called with a sentence about each round.
-    judge
-        Returns what is open, and the number of runs that settings get.
+    most
+        Number of runs that no setting exceeds.
     executor, workers
         Where runs are made: see `executors.executor_of`.
-
-    Raises
-    ------
-    QuiclabError
-        If a study was not run.
     """
-    groups = dict.fromkeys(study.name.rpartition("/")[0] or study.name for study in studies)
-    planned: Wanted = {study.name: dict(_planned(study, out)) for group in groups for study in find_all(group)}
-    number = 0
 
-    def run() -> Outcome:
+    studies: Sequence[Study]
+    out: Path
+    say: Callable[[str], None]
+    most: int = MAX_RUNS
+    executor: str = "processes"
+    workers: int | None = None
+
+    def decide(self) -> tuple[Decisions, Outcome]:
+        """Add runs until the claims are decided, with the default engine of each study.
+
+        Raises
+        ------
+        QuiclabError
+            If a study was not run.
+        """
+        found: list[Decisions] = []
+
+        def judge() -> tuple[list[str], Wanted]:
+            judged, wanted = self._judge()
+            is_open = [identity for identity, item in judged.items() if item.verdict in OPEN]
+            found[:] = [Decisions(found[0].opened if found else is_open, judged)]
+            return is_open, wanted
+
+        outcome = self._add(judge)
+        return (found or [Decisions()])[0], outcome
+
+    def narrow(self, engines: Callable[[Study], Sequence[str]], precision: float) -> Outcome:
+        """Add runs until the 95 % intervals of the metric of each study are narrow.
+
+        Parameters
+        ----------
+        engines
+            Engines of a study whose settings get runs.
+        precision
+            Half of an interval divided by the mean, at most.
+
+        Raises
+        ------
+        QuiclabError
+            If a study was not run.
+        """
+
+        def judge() -> tuple[list[str], Wanted]:
+            wanted = {study.name: self._too_wide(study, engines(study), precision) for study in self.studies}
+            return [f"intervals of {name}" for name, settings in wanted.items() if settings], wanted
+
+        return self._add(judge)
+
+    def _add(self, judge: Callable[[], tuple[Sequence[str], Wanted]]) -> Outcome:
+        """Add runs round by round, until `judge` returns nothing that is open with settings that get runs."""
+        groups = dict.fromkeys(study.name.rpartition("/")[0] or study.name for study in self.studies)
+        manifests = {
+            study.name: read_manifest(results_directory(study, self.out))
+            for group in groups
+            for study in find_all(group)
+        }
         # at first what an earlier call has planned and not finished; a round that is complete takes no time
-        made = Outcome(0)
-        for name, settings in planned.items():
-            if settings and not made.interrupted:
-                made.add(_run(_stored(name, out), out, settings, executor, workers))
-        return made
+        planned: Wanted = {name: dict(found.more) for name, found in manifests.items() if found is not None}
+        number = 0
 
-    def more() -> bool:
-        nonlocal planned, number
-        is_open, wanted = judge()
-        planned = {name: settings for name, settings in wanted.items() if settings}
-        if not planned:
-            return False
-        number += 1
-        count = sum(map(len, planned.values()))
-        largest = max(runs for settings in planned.values() for runs in settings.values())
-        say(f"round {number}: open are {', '.join(is_open)}; {count} settings get up to {largest} runs")
-        for name, settings in planned.items():
-            study = _stored(name, out)
-            with Store(results_directory(study, out)).locked():
-                write_more(study, results_directory(study, out), settings)
-        return True
+        def run() -> Outcome:
+            made = Outcome(0)
+            for name, settings in planned.items():
+                if settings and not made.interrupted:
+                    made.add(self._run(self._stored(name), settings))
+            return made
 
-    return until(run, more)
+        def more() -> bool:
+            nonlocal planned, number
+            is_open, wanted = judge()
+            planned = {name: settings for name, settings in wanted.items() if settings}
+            if not planned:
+                return False
+            number += 1
+            count = sum(map(len, planned.values()))
+            largest = max(runs for settings in planned.values() for runs in settings.values())
+            self.say(f"round {number}: open are {', '.join(is_open)}; {count} settings get up to {largest} runs")
+            for name, settings in planned.items():
+                study = self._stored(name)
+                with Store(results_directory(study, self.out)).locked():
+                    write_more(study, results_directory(study, self.out), settings)
+            return True
 
+        return until(run, more)
 
-def _stored(name: str, out: Path) -> Study:
-    """Return a study with the seed of its stored runs."""
-    return as_stored(find(name), results_directory(find(name), out))
+    def _stored(self, name: str) -> Study:
+        """Return a study with the seed of its stored runs."""
+        return as_stored(find(name), results_directory(find(name), self.out))
 
+    def _run(self, study: Study, more: Mapping[Setting, int]) -> Outcome:
+        """Make the missing runs of settings."""
+        engines = tuple(dict.fromkeys(engine for engine, _, _ in more))
+        points = with_more(study, among(study, study.points(engines, 1, variants=()), more), more)
+        store = Store(results_directory(study, self.out))
+        return Plan(study, points).run(store, executor=self.executor, workers=self.workers)
 
-def _too_wide(evaluation: Evaluation, engines: Sequence[str], precision: float, most: int) -> dict[Setting, int]:
-    """Return the settings whose intervals are too wide, with the number of runs that they get."""
-    study, found = evaluation.study, dict[Setting, int]()
-    for engine in engines:
-        for key, summary in evaluation.summaries(engine).items():
-            ratio = relative_width(summary.mean, summary.high) / precision
-            setting = setting_of(study, engine, key)
-            now = max(evaluation.planned(setting), found.get(setting, 0))
-            wanted = max(MIN_RUNS, next_count(now, most, now * ratio**2)) if ratio > 1 else now
-            if (runs := min(wanted, most, study.design.engine(engine).runs or wanted)) > now:
-                found[setting] = runs
-    return found
+    def _judge(self) -> tuple[dict[str, Judgement], Wanted]:
+        """Judge all claims; returns the judgements, and the runs that settings of open claims get, by study."""
+        judged: dict[str, Judgement] = {}
+        wanted: Wanted = {}
+        with BeatingProgress("claims", len(self.studies)) as progress:
+            for study in self.studies:
+                evaluation = Evaluation(study, self.out)
+                for item in evaluation.judgements(study.design.default_engine):
+                    if item.least_runs is not None:
+                        judged[item.claim.identity] = item
+                    if item.verdict in OPEN:
+                        self._want(evaluation, item, wanted)
+                progress.advance()
+        return judged, wanted
 
+    def _want(self, evaluation: Evaluation, item: Judgement, wanted: Wanted) -> None:
+        """Note the runs that the settings of an open claim get; none where they have been planned already."""
+        target = min(self.most, max(MIN_RUNS, next_count(item.least_runs or 0, self.most)))
+        for name, key in item.read:
+            read = evaluation.for_study(name) if name else evaluation
+            engine = read.study.design.engines[0]
+            self._note(read, setting_of(read.study, engine.name, key), target, wanted.setdefault(read.study.name, {}))
 
-def _planned(study: Study, out: Path) -> Mapping[Setting, int]:
-    manifest = read_manifest(results_directory(study, out))
-    return {} if manifest is None else manifest.more
+    def _too_wide(self, study: Study, engines: Sequence[str], precision: float) -> dict[Setting, int]:
+        """Return the settings whose intervals are too wide, with the number of runs that they get."""
+        evaluation, found = Evaluation(study, self.out), dict[Setting, int]()
+        for engine in engines:
+            for key, summary in evaluation.summaries(engine).items():
+                ratio = relative_width(summary.mean, summary.high) / precision
+                setting = setting_of(evaluation.study, engine, key)
+                now = evaluation.planned(setting)
+                if ratio > 1:
+                    target = max(MIN_RUNS, next_count(now, self.most, now * ratio**2))
+                    self._note(evaluation, setting, min(self.most, target), found)
+        return found
 
-
-def _judge(
-    studies: Sequence[Study], out: Path, most: int
-) -> tuple[dict[str, Judgement], dict[str, dict[Setting, int]]]:
-    """Judge all claims; returns the judgements, and the runs that settings of open claims get, by study."""
-    judged: dict[str, Judgement] = {}
-    wanted: dict[str, dict[Setting, int]] = {}
-    with BeatingProgress("claims", len(studies)) as progress:
-        for study in studies:
-            evaluation = Evaluation(study, out)
-            for item in evaluation.judgements(study.design.default_engine):
-                if item.least_runs is not None:
-                    judged[item.claim.identity] = item
-                if item.verdict in OPEN:
-                    _want(evaluation, item, most, wanted)
-            progress.advance()
-    return judged, wanted
-
-
-def _want(evaluation: Evaluation, item: Judgement, most: int, wanted: dict[str, dict[Setting, int]]) -> None:
-    """Note the runs that the settings of an open claim get; none where they have been planned already."""
-    target = min(most, max(MIN_RUNS, next_count(item.least_runs or 0, most)))
-    for name, key in item.read:
-        read = evaluation.for_study(name) if name else evaluation
-        design = read.study.design
-        engine = design.engine(design.default_engine)
-        setting = setting_of(read.study, engine.name, key)
-        runs = min(target, engine.runs or target)
-        if runs > read.planned(setting):
-            settings = wanted.setdefault(read.study.name, {})
-            settings[setting] = max(runs, settings.get(setting, 0))
-
-
-def _run(study: Study, out: Path, more: Mapping[Setting, int], executor: str, workers: int | None) -> Outcome:
-    """Make the missing runs of settings."""
-    engines = tuple(dict.fromkeys(engine for engine, _, _ in more))
-    points = with_more(study, among(study, study.points(engines, 1, variants=()), more), more)
-    store = Store(results_directory(study, out))
-    return Plan(study, points).run(store, executor=executor, workers=workers)
+    def _note(self, evaluation: Evaluation, setting: Setting, target: int, wanted: dict[Setting, int]) -> None:
+        """Note that a setting gets more runs, as far as its engine may have them and they are not planned."""
+        runs = min(target, evaluation.study.design.engine(setting[0]).runs or target)
+        if runs > evaluation.planned(setting):
+            wanted[setting] = max(runs, wanted.get(setting, 0))

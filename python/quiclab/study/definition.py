@@ -110,16 +110,6 @@ class Study:
                 parts.append(word if value in factor.words else f"{lower_first(factor.label)} {word}")
         return ", ".join([*parts, *(labels.get(str(value), str(value)) for value in values)])
 
-    @property
-    def series_labels(self) -> list[str]:
-        """Names of all series, in the order of the study."""
-        keys = [
-            (name, *parts)
-            for name in self.design.labels
-            for parts in product(*(item.values for item in self.series_factors))
-        ]
-        return [self.series_label(key) for key in keys]
-
     def engines_of(self, lane: str, choice: str) -> tuple[str, ...]:
         """Read `--engines` as `chosen_engines` does, among the engines of one lane.
 
