@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from statistics import fmean
@@ -27,7 +28,7 @@ from quiclab.store import Store
 from quiclab.study import Point
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key
-from quiclab.study.manifest import Setting, among, read_manifest, setting_of, with_more, write_manifest, write_more
+from quiclab.study.manifest import among, read_manifest, setting_of, with_more, write_manifest, write_more
 from quiclab.study.plan import Plan
 from quiclab.study.registry import find
 
@@ -51,22 +52,13 @@ def scattered(evaluation: Evaluation, beyond: float) -> set[Key]:
     }
 
 
-def settings_of(evaluation: Evaluation, keys: set[Key], runs: int) -> dict[Setting, int]:
-    """Return the settings of all engines with their number of runs."""
-    study = evaluation.study
-    return {
-        setting_of(study, engine.name, key): runs
-        for engine in study.design.engines
-        for key in keys & evaluation.samples(engine.name).keys()
-    }
-
-
 def more_points(evaluation: Evaluation, beyond: float, runs: int) -> list[Point]:
     """Note the number of runs of the settings that scatter, and return these."""
-    study = evaluation.study
-    more = settings_of(evaluation, scattered(evaluation, beyond), runs)
-    write_more(study, evaluation.directory, more)
+    study, keys = evaluation.study, scattered(evaluation, beyond)
     engines = tuple(engine.name for engine in study.design.engines)
+    found = {engine: keys & evaluation.samples(engine).keys() for engine in engines}
+    more = {setting_of(study, engine, key): runs for engine, some in found.items() for key in some}
+    write_more(study, evaluation.directory, more)
     return with_more(study, among(study, study.points(engines, 1, variants=()), more), more)
 
 
@@ -131,16 +123,15 @@ def main() -> str | int:
             parser.error(f"--{name}: expected at least 1, got {value}")
     if arguments.study not in STUDIES[arguments.choice]:
         parser.error(f"{arguments.choice}: expected {' or '.join(STUDIES[arguments.choice])}, got {arguments.study}")
+    choices: dict[str, list[Callable[[Evaluation], list[Point]]]] = {
+        "scattered": [partial(more_points, beyond=beyond, runs=runs) for beyond, runs in SCATTER_RULES],
+        "starts": [partial(later_points, number=arguments.number)],
+        "kernel": [kernel_points],
+    }
     try:
-        if arguments.choice == "kernel":
+        for choose in choices[arguments.choice]:
             evaluation = Evaluation(find(arguments.study), arguments.results)
-            return 0 if run(evaluation, kernel_points(evaluation), arguments.jobs) else 1
-        if arguments.choice == "starts":
-            evaluation = Evaluation(find(arguments.study), arguments.results)
-            return 0 if run(evaluation, later_points(evaluation, arguments.number), arguments.jobs) else 1
-        for beyond, runs in SCATTER_RULES:
-            evaluation = Evaluation(find(arguments.study), arguments.results)
-            if not run(evaluation, more_points(evaluation, beyond, runs), arguments.jobs):
+            if not run(evaluation, choose(evaluation), arguments.jobs):
                 return 1
         return 0
     except QuiclabError as error:

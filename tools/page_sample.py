@@ -173,24 +173,18 @@ def plan_of(run: Run, seed: int) -> Plan:
 class Sample(experiment.Plan):
     """The first run of each of some plans."""
 
-    counts, recording, name = 1, Whole(), ""
+    name, counts, recording = "", 1, Whole()
+    first_seeds: Any = 1
+    recipes: Any = ()
 
     def __init__(self, name: str, plans: Sequence[Plan]) -> None:
         self.name, self.plans = name, plans
+        self.first_seeds = np.array([plan.first_seeds[0] for plan in plans], np.uint64)
+        self.recipes = [plan.setting(0)[0] for plan in plans]
 
     def __len__(self) -> int:
         """Return the number of plans."""
         return len(self.plans)
-
-    @property
-    def first_seeds(self) -> np.ndarray:
-        """Seed of each run."""
-        return np.array([plan.first_seeds[0] for plan in self.plans], np.uint64)
-
-    @property
-    def recipes(self) -> list[Recipe]:
-        """The recipes of all settings."""
-        return [self.setting(index)[0] for index in range(len(self))]
 
     def setting(self, index: int) -> tuple[Recipe, Sets]:
         """Return the first setting of a plan."""

@@ -155,7 +155,8 @@ def make_runs(name: str, results: Path, jobs: int | None) -> None:
     """
     asked = Asked()
     rendered(name, asked)
-    if any(item.interrupted or item.failed for item in make(asked.needed, results, jobs)):
+    outcome = make(asked.needed, results, jobs)
+    if outcome.interrupted or outcome.failed:
         raise QuiclabError("not all runs were made")
 
 

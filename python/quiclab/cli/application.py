@@ -9,7 +9,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import MISSING, fields, is_dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeAlias, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -162,6 +164,31 @@ class Application(typer.Typer):
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Any], Any]:
         """Add a command, as typer does."""
         return super().command(name, **({"cls": Command} | settings))
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take dataclasses: each of their fields is an argument or option of it, at their place."""
+    hints, groups, parameters = get_type_hints(command, include_extras=True), {}, []
+    for name, item in inspect.signature(command).parameters.items():
+        if not is_dataclass(hint := hints[name]):
+            parameters.append(item.replace(annotation=hint))
+            continue
+        groups[name], own = hint, get_type_hints(hint, include_extras=True)
+        for part in fields(hint):
+            default = item.empty if part.default is MISSING else part.default
+            parameters.append(item.replace(name=part.name, default=default, annotation=own[part.name]))
+
+    @wraps(command)
+    def called(**values: Any) -> None:
+        made = {
+            name: group(**{part.name: values.pop(part.name) for part in fields(group)})
+            for name, group in groups.items()
+        }
+        command(**made, **values)
+
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {item.name: item.annotation for item in parameters}
+    return called
 
 
 def about_usage(error: Any, ctx: Any) -> RequestError | None:

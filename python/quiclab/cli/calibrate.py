@@ -12,7 +12,7 @@ from typing import Annotated, Self
 import typer
 
 from quiclab.calibration.network import calibrate, verdict
-from quiclab.cli.lane import AdapterOption, ClockOption, EmulationOption, lane_of
+from quiclab.cli.lane import AdapterOption, ClockOption, EmulationOption, LaneOptions
 from quiclab.cli.output import ForceOption, check_new, show_written
 from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
 from quiclab.errors import QuiclabError
@@ -76,7 +76,7 @@ def calibrate_command(
     as_json: JsonOption = False,
 ) -> None:
     """Measure the network of a scenario with a ping, bursts of datagrams and TCP; compare it with the scenario."""
-    lane = lane_of("kernel", clock, emulation, adapters)
+    lane = LaneOptions("kernel", clock, emulation, adapters).chosen()
     assert lane is not None  # noqa: S101 - it is that of the kernel
     scenario = load(file, parse_sets(sets), lane.stacks())
     checks = calibrate(scenario, lane, lambda message: print(message, file=sys.stderr, flush=True), file.parent)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from quiclab.scenario import Scenario
 
 LANES = ("sim", "kernel")
+#: Options that are not named as their parameter.
+FLAGS = {"delay_stage": "--delay-stage", "adapters": "--adapter", "syscall_cost_ns": "--syscall-cost"}
 
 
 def _one_of(flag: str, words: Iterable[str], text: str) -> OptionInfo:
@@ -77,51 +80,48 @@ SyscallCostOption = Annotated[
 ]
 
 
-def lane_of(
-    lane: str,
-    clock: str | None,
-    emulation: str | None,
-    adapters: list[Path] | None,
-    delay_stage: str | None = None,
-    syscall_cost_ns: int | None = None,
-    certificate: str | None = None,
-) -> Lane | None:
-    """Return the kernel lane with its options; None for lane sim.
+@dataclass(frozen=True)
+class LaneOptions:
+    """Options of the lane, as of the command line."""
 
-    Raises
-    ------
-    RequestError
-        If the lane is unknown, or does not support the clock or the emulation.
-    """
-    if lane not in LANES:
-        raise not_one_of("--lane", lane, LANES)
-    if lane == "sim":
-        if clock not in (None, "virtual"):
-            raise unexpected("--clock", '"virtual" in lane sim', clock)
-        others: dict[str, object] = {"--emulation": emulation, "--adapter": adapters, "--delay-stage": delay_stage}
-        others |= {"--syscall-cost": syscall_cost_ns, "--certificate": certificate}
-        for name, value in others.items():
-            if value is not None and value != []:
-                raise RequestError(f"{name}: not supported in lane sim; use --lane kernel")
-        return None
-    for name, value, known in (
-        ("--clock", clock, CLOCKS),
-        ("--emulation", emulation, EMULATIONS),
-        ("--delay-stage", delay_stage, DELAY_STAGES),
-        ("--certificate", certificate, CERTIFICATES),
-    ):
-        if value not in (None, *known):
-            raise not_one_of(name, value, known)
-    if syscall_cost_ns is not None and clock != "virtual":
-        raise RequestError("--syscall-cost requires --clock virtual")
-    if delay_stage is not None and emulation != "netem":
-        raise RequestError("--delay-stage requires --emulation netem")
-    given: dict[str, Any] = {"clock": clock, "emulation": emulation, "delay_stage": delay_stage}
-    given |= {"certificate": certificate, "syscall_cost_ns": syscall_cost_ns}
-    chosen = {key: value for key, value in given.items() if value is not None}
-    from quiclab.lane.run import Lane  # noqa: PLC0415 - most commands run in lane sim
+    lane: LaneOption = "sim"
+    clock: ClockOption = None
+    emulation: EmulationOption = None
+    adapters: AdapterOption = None
+    delay_stage: DelayStageOption = None
+    syscall_cost_ns: SyscallCostOption = None
+    certificate: CertificateOption = None
 
-    return Lane(adapters=tuple(adapters or ()), **chosen)
+    def chosen(self) -> Lane | None:
+        """Return the kernel lane with its options; None for lane sim.
+
+        Raises
+        ------
+        RequestError
+            If the lane is unknown, or does not support the clock or the emulation.
+        """
+        if self.lane not in LANES:
+            raise not_one_of("--lane", self.lane, LANES)
+        given: dict[str, Any] = {
+            name: value for name, value in vars(self).items() if name != "lane" and value not in (None, [])
+        }
+        if self.lane == "sim":
+            if given.pop("clock", "virtual") != "virtual":
+                raise unexpected("--clock", '"virtual" in lane sim', self.clock)
+            for name in given:
+                raise RequestError(f"{FLAGS.get(name, f'--{name}')}: not supported in lane sim; use --lane kernel")
+            return None
+        known = {"clock": CLOCKS, "emulation": EMULATIONS, "delay_stage": DELAY_STAGES, "certificate": CERTIFICATES}
+        for name, words in known.items():
+            if (value := given.get(name)) is not None and value not in words:
+                raise not_one_of(FLAGS.get(name, f"--{name}"), value, words)
+        if self.syscall_cost_ns is not None and self.clock != "virtual":
+            raise RequestError("--syscall-cost requires --clock virtual")
+        if self.delay_stage is not None and self.emulation != "netem":
+            raise RequestError("--delay-stage requires --emulation netem")
+        from quiclab.lane.run import Lane  # noqa: PLC0415 - most commands run in lane sim
+
+        return Lane(**{**given, "adapters": tuple(self.adapters or ())})
 
 
 def load_either(file: Path, sets: Sequence[tuple[str, str]]) -> Scenario:

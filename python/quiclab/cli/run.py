@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quiclab.cli.lane import (
-    AdapterOption,
-    CertificateOption,
-    ClockOption,
-    DelayStageOption,
-    EmulationOption,
-    LaneOption,
-    SyscallCostOption,
-    lane_of,
-)
+from quiclab.cli.application import with_groups
+from quiclab.cli.lane import LaneOptions
 from quiclab.cli.output import ForceOption, beside, claim_directory, publish, replacing
 from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
 from quiclab.errors import QuiclabError, RequestError, ScenarioError
@@ -46,6 +38,7 @@ SHORT_RUN = 200_000
 """A run of so many events without code in Python takes about a second: it is made twice without being asked to."""
 
 
+@with_groups
 def run_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file.")],
     seed: Annotated[
@@ -58,13 +51,8 @@ def run_command(
         ),
     ] = None,
     sets: SetOption = None,
-    lane: LaneOption = "sim",
-    clock: ClockOption = None,
-    emulation: EmulationOption = None,
-    adapters: AdapterOption = None,
-    delay_stage: DelayStageOption = None,
-    syscall_cost_ns: SyscallCostOption = None,
-    certificate: CertificateOption = None,
+    *,
+    lane: LaneOptions,
     as_json: JsonOption = False,
     out: Annotated[
         Path | None,
@@ -88,7 +76,7 @@ def run_command(
     ] = None,
 ) -> None:
     """Carry out `quiclab run`."""
-    kernel = lane_of(lane, clock, emulation, adapters, delay_stage, syscall_cost_ns, certificate)
+    kernel = lane.chosen()
     text = resolve_file(file, parse_sets(sets), kernel.stacks() if kernel else None)
     scenario = json.loads(text)
     if seeds is not None:

@@ -11,7 +11,7 @@ import typer
 from quiclab.cli import study_request
 from quiclab.cli.values import JobsOption, JsonOption, integer
 from quiclab.errors import QuiclabError, StoppedError, unexpected
-from quiclab.experiment import shards
+from quiclab.experiment import Outcome, shards
 from quiclab.sweeps import plan_file
 from quiclab.tree import to_json
 
@@ -33,8 +33,7 @@ def plans_of(file: Path) -> Mapping[Path, Plan]:
     """
     kind, values = shards.read_plan(file, plan_file.KIND, study_request.KIND)
     if kind is study_request.KIND:
-        request = study_request.Request(**values)
-        return {request.shards(study, file): request.plan(study, file) for study in request.studies()}
+        return {shards.directory_of(file) / plan.name: plan for plan in study_request.read_plans(file)[1]}
     plan = plan_file.plan_of(values)
     plan_file.check_unchanged(plan, file)
     return {shards.directory_of(file): plan}
@@ -54,17 +53,15 @@ def shard_command(
     """Run one shard of a plan."""
     if index >= of:
         raise unexpected("--index", f"a number from 0 to {of - 1}, as --of is {of}", index)
-    outcomes = []
+    made = Outcome()
     for directory, plan in plans_of(file).items():
         outcome = shards.run_shard(plan, directory, index, of, plan.executor(workers=jobs))
         if outcome.interrupted:
             stored = f"{outcome.done} of {outcome.total} runs of the shard are stored"
             raise StoppedError(f"stopped: {stored}; repeat the command to continue", outcome.interrupted)
-        outcomes.append(outcome)
-    total, done, new, failed = (sum(getattr(item, part) for item in outcomes) for part in shards.COUNTS)
-    print(f"shard {index} of {of}: {done} runs complete, {new} of them new", file=sys.stderr)
+        made.add(outcome)
+    print(f"shard {index} of {of}: {made.done} runs complete, {made.executed} of them new", file=sys.stderr)
     if as_json:
-        counts = {"runs": total, "runs_complete": done, "runs_new": new, "runs_failed": failed}
-        print(to_json({"schema": "quiclab.shard/1", "shard": index, "of": of, **counts}))
-    if failed:
-        raise QuiclabError(f"{failed} of {total} runs failed; the output above has the commands that replay them")
+        print(to_json({"schema": "quiclab.shard/1", "shard": index, "of": of, **made.counts}))
+    if made.failed:
+        raise QuiclabError(f"{made.failed} of {made.total} runs failed; the output above has commands that replay them")

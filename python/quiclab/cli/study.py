@@ -12,13 +12,7 @@ import typer
 from quiclab.cli.application import Application
 from quiclab.cli.output import show_written
 from quiclab.cli.study_decide import ablate_command, decide_command
-from quiclab.cli.study_group import (
-    Shown,
-    for_each,
-    listed,
-    say_builds,
-    show_parts,
-)
+from quiclab.cli.study_group import Shown, for_each, listed, say_builds, show_parts
 from quiclab.cli.study_inspect import study_inspect_command
 from quiclab.cli.study_options import EnginesOption, NameArgument, OneArgument, OutOption
 from quiclab.cli.study_run import merge_command, plan_command, run_command

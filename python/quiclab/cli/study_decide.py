@@ -62,7 +62,7 @@ def say(name: str, text: str) -> None:
     print(f"{name}: {text}", file=sys.stderr)
 
 
-def check_complete(*outcomes: Outcome) -> None:
+def check_complete(outcome: Outcome) -> None:
     """Check that nothing has failed or was stopped.
 
     Raises
@@ -70,12 +70,11 @@ def check_complete(*outcomes: Outcome) -> None:
     QuiclabError
         Otherwise.
     """
-    done, total = (sum(getattr(item, part) for item in outcomes) for part in ("done", "total"))
-    if number := max((item.interrupted for item in outcomes), default=0):
-        stored = f"{done} of {total} runs are complete and stored"
-        raise StoppedError(f"stopped: {stored}; repeat the command to continue", number)
-    if failures := sum(item.failed for item in outcomes):
-        raise QuiclabError(f"{failures} runs failed; the output above has the commands that replay them")
+    if outcome.interrupted:
+        stored = f"{outcome.done} of {outcome.total} runs are complete and stored"
+        raise StoppedError(f"stopped: {stored}; repeat the command to continue", outcome.interrupted)
+    if outcome.failed:
+        raise QuiclabError(f"{outcome.failed} runs failed; the output above has the commands that replay them")
 
 
 def verdicts(found: Decisions, word: Callable[[Verdict], str]) -> dict[str, list[str]]:
@@ -98,11 +97,11 @@ def ablate_command(
     found = needed(find_all(name))
     if not found:
         print(f"{name}: no claim has an ablation", file=sys.stderr)
-    outcomes = make(found, out, jobs) if found else []
-    check_complete(*outcomes)
-    done, total, new = (sum(getattr(item, part) for item in outcomes) for part in ("done", "total", "executed"))
+    outcome = make(found, out, jobs)
+    check_complete(outcome)
     if found:
-        print(f"{name}: {done} of {total} runs complete, {new} of them new", file=sys.stderr)
+        done = f"{outcome.done} of {outcome.total} runs complete, {outcome.executed} of them new"
+        print(f"{name}: {done}", file=sys.stderr)
     if as_json:
-        counts = {"runs": total, "runs_complete": done, "runs_new": new}
+        counts = {part: count for part, count in outcome.counts.items() if part != "runs_failed"}
         print(to_json({"schema": "quiclab.ablate/1", "study": name, **counts}))

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
 
 from quiclab.cli.lane import LANES
-from quiclab.cli.study_group import engines_here, parse_only, with_keys, with_lane, with_names
+from quiclab.cli.study_group import ONLY, SeedOption, engines_here, parse_only, with_keys, with_lane, with_names
+from quiclab.cli.study_options import EnginesOption, NameArgument
+from quiclab.cli.values import integer
 from quiclab.errors import RequestError, not_one_of
 from quiclab.experiment import shards
 from quiclab.experiment.shards import are_texts, is_text, optional, whole
@@ -17,8 +22,7 @@ from quiclab.study.plan import Plan, available_engines
 from quiclab.study.registry import find_all
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from quiclab.study import Point
 
@@ -35,7 +39,7 @@ KIND: Final = shards.Kind(
     {
         "study": ("the name of a study", is_text),
         "runs": optional(*whole(1, MAX_RUNS)),
-        "only": ("a list of texts", are_texts),
+        "only": optional("a list of texts", are_texts),
         "engines": ("names of engines", is_text),
         "variants": ("names of variants", is_text),
         "lane": optional("a lane", LANES.__contains__),
@@ -56,19 +60,30 @@ class Request:
     runs
         Runs of each setting; `None` is the number of each study.
     only, engines, variants, lane, seed
-        As the options of `quiclab study run`.
-    checksums
-        Checksum of the plan of each study, where it was written to a file.
+        As the options say.
     """
 
-    study: str
-    runs: int | None = None
-    only: tuple[str, ...] = ()
-    engines: str = "default"
-    variants: str = "none"
-    lane: str | None = None
-    seed: int | None = None
-    checksums: Mapping[str, str] | None = None
+    study: NameArgument
+    runs: Annotated[
+        int | None,
+        typer.Option(parser=integer(1, MAX_RUNS), metavar="N", help="Runs of each setting (default: as published)."),
+    ] = None
+    only: Annotated[
+        list[str] | None,
+        typer.Option(parser=ONLY.checked, metavar="KEY=VALUE", help="Run only these settings; may be repeated."),
+    ] = None
+    engines: EnginesOption = "default"
+    variants: Annotated[
+        str, typer.Option(metavar="none|all|A,B", help="Variants: alternative interpretations, or other conditions.")
+    ] = "none"
+    lane: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(LANES),
+            help="Only engines of this lane, without a reference in the other one (default: all lanes).",
+        ),
+    ] = None
+    seed: SeedOption = None
 
     def __post_init__(self) -> None:
         """Check the lane.
@@ -81,15 +96,15 @@ class Request:
         if self.lane not in (None, *LANES):
             raise not_one_of("--lane", self.lane, LANES)
 
-    def write(self, file: Path) -> None:
-        """Write a plan."""
-        checksums = {study.name: checksum(self.plan(study)) for study in self.studies()}
+    def write(self, file: Path, plans: Sequence[Plan]) -> None:
+        """Write the plans of the studies."""
+        checksums = {plan.name: checksum(plan) for plan in plans}
         shards.write_plan(file, KIND, {**asdict(self), "checksums": checksums})
 
     @property
     def keep(self) -> dict[str, tuple[str, ...]]:
         """Values of `--only` by key."""
-        return parse_only(list(self.only))
+        return parse_only(list(self.only or ()))
 
     def studies(self) -> list[Study]:
         """Return the studies that have what is asked for, and say on stderr which have not."""
@@ -118,8 +133,8 @@ class Request:
             If the study has no such settings, or an engine is not available.
         """
         engines = self.engines_of(study)
-        lanes = (None, *(engine.lane_name for engine in study.design.engines)) if self.lane is None else (self.lane,)
-        compared = [name for name in study.with_reference(engines) if study.design.engine(name).lane_name in lanes]
+        lane_of = {engine.name: engine.lane_name for engine in study.design.engines}
+        compared = [name for name in study.with_reference(engines) if self.lane in (None, lane_of[name])]
         present, _ = available_engines(study, compared)
         variants = study.chosen_variants(self.variants)
         if self.variants != "all":
@@ -128,33 +143,31 @@ class Request:
         # the reference engine has variants only if it was chosen
         return [point for point in settings if not point.variant or point.engine in engines]
 
-    def plan(self, study: Study, file: Path | None = None) -> Plan:
-        """Return the plan of a study.
+    def plan(self, study: Study) -> Plan:
+        """Return the plan of a study."""
+        return Plan(study, self.points(study))
 
-        Parameters
-        ----------
-        study
-            The study.
-        file
-            The file that has been read, for the message.
 
-        Raises
-        ------
-        RequestError
-            If it is not that of the file.
-        """
-        plan = Plan(study, self.points(study))
-        if self.checksums is not None and self.checksums.get(study.name) != checksum(plan):
+def read_plans(file: Path) -> tuple[Request, list[Plan]]:
+    """Return what a file asks for, and the plan of each study.
+
+    Raises
+    ------
+    RequestError
+        If it is no plan of this version, or a study is not the one that it was written for.
+    """
+    values = shards.read_plan(file, KIND)[1]
+    checksums = values.pop("checksums")
+    request = Request(**values)
+    plans = [request.plan(study) for study in request.studies()]
+    for plan in plans:
+        if checksums.get(plan.name) != checksum(plan):
             raise RequestError(
-                f"{file}: {study.name} has changed since the plan was written, or is another study here; write a new "
+                f"{file}: {plan.name} has changed since the plan was written, or is another study here; write a new "
                 f"plan with {KIND.command}",
                 kind="Conflict",
             )
-        return plan
-
-    def shards(self, study: Study, file: Path) -> Path:
-        """Return where the shards of a study are."""
-        return shards.directory_of(file) / study.name
+    return request, plans
 
 
 def checksum(plan: Plan) -> str:

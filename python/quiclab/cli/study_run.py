@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quiclab.cli.lane import LANES
+from quiclab.cli.application import with_groups
 from quiclab.cli.output import ForceOption, check_new, show_written
 from quiclab.cli.study_decide import MaxRunsOption, check_complete, say, told
-from quiclab.cli.study_group import ONLY, SeedOption, for_each
-from quiclab.cli.study_options import EnginesOption, NameArgument, OutOption
-from quiclab.cli.study_request import KIND, MAX_RUNS, Request
-from quiclab.cli.values import ExecutorOption, JobsOption, JsonOption, integer, share_of
+from quiclab.cli.study_group import for_each
+from quiclab.cli.study_options import OutOption
+from quiclab.cli.study_request import Request, read_plans
+from quiclab.cli.values import ExecutorOption, JobsOption, JsonOption, share_of
 from quiclab.equal_runs import without_effect
 from quiclab.errors import QuiclabError, StoppedError
 from quiclab.experiment import Runs, shards
@@ -39,37 +39,14 @@ if TYPE_CHECKING:
 
 #: The value of `--adaptive` that stands for claims.
 VERDICTS = "verdicts"
-RunsOption = Annotated[
-    int | None,
-    typer.Option(parser=integer(1, MAX_RUNS), metavar="N", help="Runs of each setting (default: as published)."),
-]
-OnlyOption = Annotated[
-    list[str] | None,
-    typer.Option(parser=ONLY.checked, metavar="KEY=VALUE", help="Run only these settings; may be repeated."),
-]
-LaneOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="|".join(LANES),
-        help="Only engines of this lane, without a reference in the other one (default: all lanes).",
-    ),
-]
-VariantsOption = Annotated[
-    str, typer.Option(metavar="none|all|A,B", help="Variants: alternative interpretations, or other conditions.")
-]
 
 
+@with_groups
 def run_command(
-    name: NameArgument,
-    runs: RunsOption = None,
-    only: OnlyOption = None,
-    engines: EnginesOption = "default",
+    request: Request,
     jobs: JobsOption = None,
     executor: ExecutorOption = "processes",
     out: OutOption = RESULTS,
-    lane: LaneOption = None,
-    variants: VariantsOption = "none",
-    seed: SeedOption = None,
     adaptive: Annotated[
         str | None,
         typer.Option(
@@ -81,7 +58,7 @@ def run_command(
     as_json: JsonOption = False,
 ) -> None:
     """Run a study; completed runs are reused."""
-    request = Request(name, runs, tuple(only or ()), engines, variants, lane, seed)
+    name = request.study
     check_libraries("`quiclab study run`", "scipy")
     precision = None if adaptive in (None, VERDICTS) else share_of("--adaptive", adaptive)
     outcomes: dict[str, Outcome] = {}
@@ -105,14 +82,9 @@ def run_command(
     report(name, outcomes, out, as_json)
 
 
+@with_groups
 def plan_command(
-    name: NameArgument,
-    runs: RunsOption = None,
-    only: OnlyOption = None,
-    engines: EnginesOption = "default",
-    lane: LaneOption = None,
-    variants: VariantsOption = "none",
-    seed: SeedOption = None,
+    request: Request,
     to: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The plan (default: GROUP-STUDY.plan.json here).")
     ] = None,
@@ -120,11 +92,10 @@ def plan_command(
     force: ForceOption = False,
 ) -> None:
     """Write the plan of a study, for `quiclab shard` on many machines, and count its runs."""
-    request = Request(name, runs, tuple(only or ()), engines, variants, lane, seed)
-    file = to or Path(f"{name.strip('/').replace('/', '-')}.plan.json")
+    file = to or Path(f"{request.study.strip('/').replace('/', '-')}.plan.json")
     check_new(file, force, (), "--to")
     plans = [request.plan(study) for study in request.studies()]
-    request.write(file)
+    request.write(file, plans)
     show_written([file], as_json)
     for plan in plans:
         count = counted(int(Runs.of(plan).is_first.sum()), "run")
@@ -137,17 +108,18 @@ def merge_command(
     as_json: JsonOption = False,
 ) -> None:
     """Join the shards of a plan in a results directory; a shard that lacks runs is named."""
-    request = Request(**shards.read_plan(file, KIND)[1])
+    request, plans = read_plans(file)
     check_libraries("`quiclab study merge`", "scipy")
     outcomes: dict[str, Outcome] = {}
 
     def action(study: Study) -> None:
-        directory = request.shards(study, file)
+        plan = next(plan for plan in plans if plan.study is study)
+        directory = shards.directory_of(file) / plan.name
         outcomes[study.name] = with_results(
-            request.plan(study, file), request, out, lambda plan, store, _: shards.merge(plan, file, directory, store)
+            plan, request, out, lambda plan, store, _: shards.merge(plan, file, directory, store)
         )
 
-    for_each(request.studies(), action)
+    for_each([plan.study for plan in plans], action)
     report(request.study, outcomes, out, as_json)
 
 
@@ -215,17 +187,7 @@ def report(name: str, outcomes: Mapping[str, Outcome], out: Path, as_json: bool)
     QuiclabError
         If runs failed.
     """
-    rows = [
-        {
-            "study": study,
-            "directory": str(out / study),
-            "runs": outcome.total,
-            "runs_complete": outcome.done,
-            "runs_new": outcome.executed,
-            "runs_failed": outcome.failed,
-        }
-        for study, outcome in outcomes.items()
-    ]
+    rows = [{"study": study, "directory": str(out / study), **outcome.counts} for study, outcome in outcomes.items()]
     if as_json:
         print(to_json({"schema": "quiclab.study_run/1", "study": name, "studies": rows}))
     if failures := sum(outcome.failed for outcome in outcomes.values()):

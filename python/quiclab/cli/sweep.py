@@ -9,35 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from quiclab.cli.application import Application, Group
-from quiclab.cli.lane import (
-    AdapterOption,
-    CertificateOption,
-    ClockOption,
-    DelayStageOption,
-    EmulationOption,
-    LaneOption,
-    SyscallCostOption,
-    lane_of,
-)
-from quiclab.cli.sweep_plan import (
-    DEFAULT_SEEDS,
-    DistributionOption,
-    FirstSeedOption,
-    KeepOption,
-    MetricOption,
-    OutOption,
-    SampleOption,
-    ScenarioArgument,
-    SeedsOption,
-    VaryOption,
-    ZipOption,
-    read_plan,
-    report_failures,
-    show_results,
-)
+from quiclab.cli.application import Application, Group, with_groups
+from quiclab.cli.lane import LaneOptions
+from quiclab.cli.sweep_plan import DistributionOption, OutOption, PlanOptions, report_failures, show_results
 from quiclab.cli.sweep_shards import merge_command, plan_command
-from quiclab.cli.values import ExecutorOption, JobsOption, JsonOption, SetOption, integer, share_of
+from quiclab.cli.values import ExecutorOption, JobsOption, JsonOption, integer, share_of
 from quiclab.errors import StoppedError, nearest, unknown
 from quiclab.libraries import check_libraries
 from quiclab.report import show
@@ -78,16 +54,10 @@ app = Application(cls=RunByDefault)
 
 
 @app.command("run")
+@with_groups
 def run_command(
-    scenario: ScenarioArgument = None,
-    vary: VaryOption = None,
-    zipped: ZipOption = None,
-    sample: SampleOption = None,
-    seeds: SeedsOption = DEFAULT_SEEDS,
-    first_seed: FirstSeedOption = 1,
-    metric: MetricOption = "goodput",
-    keep: KeepOption = "",
-    sets: SetOption = None,
+    options: PlanOptions,
+    *,
     adaptive: Annotated[
         str | None,
         typer.Option(metavar="PERCENT", help="Add seeds until 95 % intervals are this narrow, such as 2%."),
@@ -112,13 +82,7 @@ def run_command(
         bool, typer.Option("--dry-run", help="Check all settings, estimate the cost from one run, and stop.")
     ] = False,
     list_metrics: Annotated[bool, typer.Option("--list-metrics", help="List the metrics and stop.")] = False,
-    lane: LaneOption = "sim",
-    clock: ClockOption = None,
-    emulation: EmulationOption = None,
-    adapters: AdapterOption = None,
-    delay_stage: DelayStageOption = None,
-    syscall_cost_ns: SyscallCostOption = None,
-    certificate: CertificateOption = None,
+    lane: LaneOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario over the levels of factors, with many seeds.
@@ -133,19 +97,7 @@ def run_command(
             show.metrics([(row["name"], row["unit"], row["meaning"]) for row in rows])
         return
     check_libraries("`quiclab sweep`")
-    kernel = lane_of(lane, clock, emulation, adapters, delay_stage, syscall_cost_ns, certificate)
-    plan = read_plan(
-        scenario,
-        vary,
-        zipped,
-        sample=sample,
-        seeds=seeds,
-        first_seed=first_seed,
-        metric=metric,
-        keep=keep,
-        sets=sets,
-        lane=kernel,
-    )
+    plan = options.plan(lane.chosen())
     precision = None if adaptive is None else share_of("--adaptive", adaptive)
     directory = out or Path("results") / "sweeps" / plan.file.stem
     check_directory(directory)
@@ -154,7 +106,7 @@ def run_command(
         from quiclab.sweeps.figure import layout  # noqa: PLC0415 - loads the chart library
 
         layout(plan, distribution)
-    most = most_seeds(max_seeds, seeds, "--max-seeds")
+    most = most_seeds(max_seeds, options.seeds, "--max-seeds")
     session = Session(plan, Store(directory), plan.executor(executor, jobs))
     session.check()
     if dry_run:

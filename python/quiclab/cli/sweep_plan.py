@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quiclab.cli.values import integer, parse_sets
+from quiclab.cli.values import SetOption, integer, parse_sets
 from quiclab.errors import QuiclabError, RequestError, unexpected
 from quiclab.files import read_text
 from quiclab.native import MAX_SEED
@@ -24,44 +25,7 @@ if TYPE_CHECKING:
     from quiclab.experiment import Outcome
     from quiclab.lane.run import Lane
 
-DEFAULT_SEEDS = 5
 
-ScenarioArgument = Annotated[Path | None, typer.Argument(metavar="SCENARIO", help="Scenario file.")]
-VaryOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="PATH=VALUES",
-        help="A factor: values joined by commas, or a range such as 10..200:log5 (5 values at equal ratios) or "
-        "10..50:lin5. `*` in a path stands for any name. Several factors are combined.",
-    ),
-]
-ZipOption = Annotated[
-    list[str] | None,
-    typer.Option("--zip", metavar="PATH=VALUES", help="Factors that change together: first with first."),
-]
-SampleOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="lhs:N|sobol:N",
-        help="Draw N settings instead of all combinations; ranges are 10..200 or 10..200:log then.",
-    ),
-]
-SeedsOption = Annotated[
-    int, typer.Option(parser=integer(1, MAX_SEEDS), metavar="N", help="Runs of each setting, with seeds in a row.")
-]
-FirstSeedOption = Annotated[
-    int, typer.Option(parser=integer(0, MAX_SEED - MAX_SEEDS), metavar="N", help="Seed of the first run.")
-]
-MetricOption = Annotated[
-    str, typer.Option(metavar="A,B", help="What is measured: names of --list-metrics, or paths in a result.")
-]
-KeepOption = Annotated[
-    str,
-    typer.Option(
-        metavar="TABLE,TABLE",
-        help=f"Keep these tables of each run as Parquet files: {', '.join(TABLES)}.",
-    ),
-]
 DistributionOption = Annotated[
     bool,
     typer.Option(
@@ -76,41 +40,70 @@ OutOption = Annotated[
 ]
 
 
-def read_plan(
-    scenario: Path | None,
-    vary: list[str] | None,
-    zipped: list[str] | None,
-    *,
-    sample: str | None,
-    seeds: int,
-    first_seed: int,
-    metric: str,
-    keep: str,
-    sets: list[str] | None,
-    lane: Lane | None,
-) -> Plan:
-    """Return the sweep that the options describe.
+@dataclass(frozen=True)
+class PlanOptions:
+    """Options that describe a sweep."""
 
-    Raises
-    ------
-    RequestError
-        If the scenario is not named, or cannot be read.
-    """
-    if scenario is None:
-        raise unexpected("SCENARIO", "scenario file", hint="usage: quiclab sweep SCENARIO --vary PATH=VALUES")
-    return Plan(
-        file=scenario,
-        text=read_text(scenario),
-        sets=tuple(parse_sets(sets)),
-        varied=tuple(vary or ()),
-        zipped=tuple(zipped or ()),
-        sample=sample,
-        seeds=seeds,
-        first_seed=first_seed,
-        metrics=names_in(metric),
-        keep=tuple(dict.fromkeys(names_in(keep))) if keep else (),
-        lane=lane,
-    )
+    scenario: Annotated[Path | None, typer.Argument(metavar="SCENARIO", help="Scenario file.")] = None
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH=VALUES",
+            help="A factor: values joined by commas, or a range such as 10..200:log5 (5 values at equal ratios) or "
+            "10..50:lin5. `*` in a path stands for any name. Several factors are combined.",
+        ),
+    ] = None
+    zipped: Annotated[
+        list[str] | None,
+        typer.Option("--zip", metavar="PATH=VALUES", help="Factors that change together: first with first."),
+    ] = None
+    sample: Annotated[
+        str | None,
+        typer.Option(
+            metavar="lhs:N|sobol:N",
+            help="Draw N settings instead of all combinations; ranges are 10..200 or 10..200:log then.",
+        ),
+    ] = None
+    seeds: Annotated[
+        int, typer.Option(parser=integer(1, MAX_SEEDS), metavar="N", help="Runs of each setting, with seeds in a row.")
+    ] = 5
+    first_seed: Annotated[
+        int, typer.Option(parser=integer(0, MAX_SEED - MAX_SEEDS), metavar="N", help="Seed of the first run.")
+    ] = 1
+    metric: Annotated[
+        str, typer.Option(metavar="A,B", help="What is measured: names of --list-metrics, or paths in a result.")
+    ] = "goodput"
+    keep: Annotated[
+        str,
+        typer.Option(
+            metavar="TABLE,TABLE", help=f"Keep these tables of each run as Parquet files: {', '.join(TABLES)}."
+        ),
+    ] = ""
+    sets: SetOption = None
+
+    def plan(self, lane: Lane | None = None) -> Plan:
+        """Return the sweep.
+
+        Raises
+        ------
+        RequestError
+            If the scenario is not named, or cannot be read.
+        """
+        if self.scenario is None:
+            raise unexpected("SCENARIO", "scenario file", hint="usage: quiclab sweep SCENARIO --vary PATH=VALUES")
+        return Plan(
+            file=self.scenario,
+            text=read_text(self.scenario),
+            sets=tuple(parse_sets(self.sets)),
+            varied=tuple(self.vary or ()),
+            zipped=tuple(self.zipped or ()),
+            sample=self.sample,
+            seeds=self.seeds,
+            first_seed=self.first_seed,
+            metrics=names_in(self.metric),
+            keep=tuple(dict.fromkeys(names_in(self.keep))) if self.keep else (),
+            lane=lane,
+        )
 
 
 def names_in(text: str) -> tuple[str, ...]:

@@ -8,23 +8,10 @@ from typing import Annotated
 
 import typer
 
+from quiclab.cli.application import with_groups
 from quiclab.cli.output import ForceOption, check_new, show_written
-from quiclab.cli.sweep_plan import (
-    DEFAULT_SEEDS,
-    DistributionOption,
-    FirstSeedOption,
-    KeepOption,
-    MetricOption,
-    OutOption,
-    SampleOption,
-    ScenarioArgument,
-    SeedsOption,
-    VaryOption,
-    ZipOption,
-    read_plan,
-    show_results,
-)
-from quiclab.cli.values import JsonOption, SetOption
+from quiclab.cli.sweep_plan import DistributionOption, OutOption, PlanOptions, show_results
+from quiclab.cli.values import JsonOption
 from quiclab.executors import Processes
 from quiclab.experiment import shards
 from quiclab.libraries import check_libraries
@@ -34,16 +21,9 @@ from quiclab.sweeps.output import check_directory
 from quiclab.sweeps.session import Session, cost_line
 
 
+@with_groups
 def plan_command(
-    scenario: ScenarioArgument = None,
-    vary: VaryOption = None,
-    zipped: ZipOption = None,
-    sample: SampleOption = None,
-    seeds: SeedsOption = DEFAULT_SEEDS,
-    first_seed: FirstSeedOption = 1,
-    metric: MetricOption = "goodput",
-    keep: KeepOption = "",
-    sets: SetOption = None,
+    options: PlanOptions,
     to: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The plan (default: NAME.plan.json next to the scenario).")
     ] = None,
@@ -52,18 +32,7 @@ def plan_command(
 ) -> None:
     """Check a sweep and write its plan, for `quiclab shard` on many machines."""
     check_libraries("`quiclab sweep plan`", "scipy")
-    plan = read_plan(
-        scenario,
-        vary,
-        zipped,
-        sample=sample,
-        seeds=seeds,
-        first_seed=first_seed,
-        metric=metric,
-        keep=keep,
-        sets=sets,
-        lane=None,
-    )
+    plan = options.plan()
     file = to or plan.file.with_suffix(".plan.json")
     check_new(file, force, [plan.file], "--to")
     session = Session(plan, Store(shards.directory_of(file)), Processes(1))

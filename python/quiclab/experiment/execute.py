@@ -74,7 +74,7 @@ class Outcome:
         The signal that ended it: 2 of Ctrl-C, 15 of `kill`; 0 if none did.
     """
 
-    total: int
+    total: int = 0
     done: int = 0
     executed: int = 0
     failed: int = 0
@@ -86,7 +86,13 @@ class Outcome:
         for name in ("total", "done", "executed", "failed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.failures += other.failures
-        self.interrupted = other.interrupted
+        self.interrupted = self.interrupted or other.interrupted
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Numbers of runs, as JSON has them."""
+        found = {"runs": self.total, "runs_complete": self.done, "runs_new": self.executed}
+        return {**found, "runs_failed": self.failed}
 
 
 def until(run: Callable[[], Outcome], more: Callable[[], bool]) -> Outcome:

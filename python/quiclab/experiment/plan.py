@@ -8,7 +8,6 @@ import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -50,8 +49,6 @@ class Recipe:
         The scenario, the name of its file, and the directory that files named in it are relative to.
     recording
         What is stored of each run.
-    sets
-        Changes of all settings.
     lane
         How settings are run whose stacks are programs, in the kernel lane; `None` if all run in the sim lane.
     """
@@ -60,7 +57,6 @@ class Recipe:
     file: str
     base_dir: str
     recording: Recording
-    sets: Sets = ()
     lane: Lane | None = None
 
     def resolve(self, sets: Iterable[tuple[str, str]]) -> str:
@@ -72,7 +68,7 @@ class Recipe:
             If it is not valid.
         """
         form: Literal["toml", "json"] = "json" if self.file.endswith(".json") else "toml"
-        given = (self.text, self.file, self.base_dir, [*self.sets, *sets], form)
+        given = (self.text, self.file, self.base_dir, list(sets), form)
         if self.lane is None:
             return resolve(*given)
         try:
@@ -97,7 +93,7 @@ class Recipe:
 
     def replay(self, sets: Sets, scenario: str, seed: int) -> str:
         """Return the command that repeats one run alone."""
-        pairs = [f"--set {shlex.quote(f'{path}={text}')}" for path, text in chain(self.sets, sets)]
+        pairs = [f"--set {shlex.quote(f'{path}={text}')}" for path, text in sets]
         lane = self.lane_of(scenario)
         options = [] if lane is None else lane.arguments()
         return " ".join(["quiclab run", shlex.quote(self.file), *pairs, *options, f"--seed {seed}"])

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from quiclab.experiment.plan import Plan
 
 MAX_NAMED: Final = 8
-#: Numbers of an outcome, as JSON has them: all runs, those that are stored, new and failed ones.
-COUNTS: Final = ("total", "done", "executed", "failed")
 
 
 def directory_of(file: Path) -> Path:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from quiclab.errors import QuiclabError
+from quiclab.experiment import Outcome
 from quiclab.store import Store
 from quiclab.study.ablation import Worlds
 from quiclab.study.explanation import filled
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from quiclab.experiment import Outcome
     from quiclab.study import Study
     from quiclab.study.claims import Claim
 
@@ -67,7 +67,7 @@ def _read(study: Study, claim: Claim, value: float) -> dict[str, Resamples]:
     return made
 
 
-def make(found: Needed, out: Path, workers: int | None = None) -> list[Outcome]:
+def make(found: Needed, out: Path, workers: int | None = None) -> Outcome:
     """Make the missing ones of these runs.
 
     Parameters
@@ -84,7 +84,7 @@ def make(found: Needed, out: Path, workers: int | None = None) -> list[Outcome]:
     QuiclabError
         If a study lacks a variant that its explanations read.
     """
-    outcomes = []
+    made = Outcome()
     for (name, variant), settings in found.items():
         study = find(name)
         if variant and variant not in {item.name for item in study.design.variants}:
@@ -101,7 +101,7 @@ def make(found: Needed, out: Path, workers: int | None = None) -> list[Outcome]:
             points = (point for point in points if point.variant == variant)
             wanted = with_more(study, among(study, points, settings), manifest.more)
             title = f"{name} with {variant}" if variant else name
-            outcomes.append(Plan(study, wanted).run(store, workers=workers, title=title))
-        if outcomes[-1].interrupted:
+            made.add(Plan(study, wanted).run(store, workers=workers, title=title))
+        if made.interrupted:
             break
-    return outcomes
+    return made

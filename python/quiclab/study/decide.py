@@ -135,7 +135,7 @@ class Rounds:
         number = 0
 
         def run() -> Outcome:
-            made = Outcome(0)
+            made = Outcome()
             for name, settings in planned.items():
                 if settings and not made.interrupted:
                     made.add(self._run(self._stored(name), settings))

@@ -26,13 +26,7 @@ from quiclab.study.criteria import Assessment, Criterion
 from quiclab.study.explanation import filled, left_out
 from quiclab.study.fidelity import Fidelity, assess
 from quiclab.study.findings import Grid, Key, Resamples
-from quiclab.study.manifest import (
-    NotRunError,
-    Setting,
-    as_stored,
-    read_manifest,
-    with_more,
-)
+from quiclab.study.manifest import NotRunError, Setting, as_stored, read_manifest, with_more
 from quiclab.study.plan import Plan, available_engines, results_directory, sweep_command
 from quiclab.study.published import PublishedRow, as_printed, printed_findings, read_published
 from quiclab.study.recording import result_of

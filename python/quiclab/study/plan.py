@@ -130,7 +130,7 @@ class Plan(experiment.Plan):
                 file = self.study.home / name
                 shown, base_dir = str(_shown(file, name)), str(file.parent.absolute())
                 lane = self.study.design.engine(engine).lane
-                found[key] = Recipe(read_text(file), shown, base_dir, self.recording, lane=lane)
+                found[key] = Recipe(read_text(file), shown, base_dir, self.recording, lane)
         return found
 
     @property

@@ -180,9 +180,7 @@ def sweep(
     )
     if plan.keep and out is None:
         raise RequestError("keep: the tables of runs are kept in a directory: give `out`", path="keep")
-    if out is not None:
-        return _run(plan, Path(out), executor, compare, adaptive, max_seeds)
-    return run_plan(plan, executor, compare, adaptive, max_seeds)
+    return run_plan(plan, executor, compare, adaptive, max_seeds, None if out is None else Path(out))
 
 
 def run_plan(
@@ -191,25 +189,17 @@ def run_plan(
     compare: str | None = None,
     adaptive: float | None = None,
     max_seeds: int | None = None,
+    out: Path | None = None,
 ) -> SweepResult:
-    """Run a plan and store nothing; the parameters are those of `sweep`."""
-    with TemporaryDirectory(prefix="quiclab-sweep-") as directory:
-        return _run(plan, Path(directory), executor, compare, adaptive, max_seeds)
-
-
-def _run(
-    plan: Plan,
-    directory: Path,
-    executor: Executor | None,
-    compare: str | None,
-    adaptive: float | None,
-    max_seeds: int | None,
-) -> SweepResult:
+    """Run a plan; the parameters are those of `sweep`."""
+    if out is None:
+        with TemporaryDirectory(prefix="quiclab-sweep-") as directory:
+            return run_plan(plan, executor, compare, adaptive, max_seeds, Path(directory))
     compared = None if compare is None else plan.design.compared(compare)
     most = most_seeds(max_seeds, plan.seeds, "max_seeds")
     if adaptive is not None and not (isinstance(adaptive, int | float) and 0 < adaptive <= 1):
         raise unexpected("adaptive", "a number above 0, at most 1", adaptive)
-    session = Session(plan, Store(directory), executor or plan.executor())
+    session = Session(plan, Store(out), executor or plan.executor())
     session.check()
     outcome = session.run() if adaptive is None else session.run_until(adaptive, most)
     if outcome.interrupted:
@@ -219,7 +209,7 @@ def _run(
         raise QuiclabError(
             f"{outcome.failed} of {outcome.total} runs failed, the first: {reason}; {plan.replay_of(task)}"
         )
-    return SweepResult(session.tables(compared), directory)
+    return SweepResult(session.tables(compared), out)
 
 
 def _source(scenario: str | Path | Scenario) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.libraries import alt, pl
-from quiclab.report.figures.heatmap import BORDER, look, round_limit
+from quiclab.report.figures.heatmap import ROW, look, places, round_limit, squares
 from quiclab.report.figures.theme import WIDTH, declaration, empty_chart
 from quiclab.sweeps.crowded import MAX_MAP_LEVELS
 from quiclab.sweeps.factors import plain
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from quiclab.sweeps.metrics import Measure
     from quiclab.sweeps.plan import Plan
 
-#: Height of a row of cells [px].
-ROW: Final = 36
 CAPTION: Final = (
     "In percent of the first level; red: larger, blue: smaller. White where the 95 % interval of the difference "
     "contains zero, grey with an asterisk where there is no interval, a dash where the first level is 0."
@@ -84,13 +82,13 @@ def _map(part: pl.DataFrame, axes: Sequence[Factor], measure: Measure, limit: fl
     flat: dict[str, Any] = {"grid": False, "ticks": False, "domain": False}
     base = alt.Chart({"values": values}).encode(
         x=alt.X(
-            f"{column_name(x.column)}:O", title=x.title, scale=_places(_order(x)), axis=alt.Axis(labelAngle=0, **flat)
+            f"{column_name(x.column)}:O", title=x.title, scale=places(_order(x)), axis=alt.Axis(labelAngle=0, **flat)
         ),
         y=alt.Y(
             f"{column_name(y.column)}:O",
             title=y.title,
             # numbers grow upwards, names go down as they were given
-            scale=_places(_order(y)[::-1] if y.is_number else _order(y)),
+            scale=places(_order(y)[::-1] if y.is_number else _order(y)),
             axis=alt.Axis(**flat),
         ),
         tooltip=[
@@ -102,17 +100,7 @@ def _map(part: pl.DataFrame, axes: Sequence[Factor], measure: Measure, limit: fl
             alt.Tooltip("n:Q", title="Pairs of runs"),
         ],
     )
-    squares = base.mark_rect(stroke=BORDER, strokeWidth=1, opacity=1).encode(color=_as_is("fill"))
-    texts = base.mark_text(fontSize=12, fontWeight=alt.ExprRef("datum.bold ? 'bold' : 'normal'"))
-    rows = part[y.column].n_unique()
-    return alt.layer(squares, texts.encode(text="text:N", color=_as_is("ink"))).properties(
-        width=WIDTH, height=max(180, ROW * rows)
-    )
-
-
-def _places(levels: list[Any]) -> alt.Scale:
-    """Return the scale of an axis with a band for each level; a `sort` of layers that share an axis is ignored."""
-    return alt.Scale(domain=levels, paddingInner=0, paddingOuter=0)
+    return squares(base, _as_is).properties(width=WIDTH, height=max(180, ROW * part[y.column].n_unique()))
 
 
 def _as_is(field: str) -> Any:

@@ -17,16 +17,7 @@ from quiclab.libraries import pl
 from quiclab.made import check, write_files
 from quiclab.store import SHARDS
 from quiclab.sweeps.factors import plain
-from quiclab.sweeps.table import (
-    HIGH,
-    MEAN,
-    PERCENT,
-    N,
-    differences,
-    runs_table,
-    summary,
-    with_failed,
-)
+from quiclab.sweeps.table import HIGH, MEAN, PERCENT, N, differences, runs_table, summary, with_failed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,8 +17,6 @@ from quiclab.sweeps.design import Design
 from quiclab.sweeps.metrics import SERIES_INTERVAL, Measure, measures, workloads
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from quiclab.lane.run import Lane
     from quiclab.result import RunResult
 
@@ -113,8 +111,8 @@ class Plan(experiment.Plan):
     @cached_property
     def base(self) -> dict[str, Any]:
         """The scenario with `sets`, and every default filled in."""
-        bare = Recipe(self.text, str(self.file), str(self.file.parent), Numbers((), ()), self.sets, self.lane)
-        plain: dict[str, Any] = json.loads(bare.resolve(()))
+        bare = Recipe(self.text, str(self.file), str(self.file.parent), Numbers((), ()), self.lane)
+        plain: dict[str, Any] = json.loads(bare.resolve(self.sets))
         return plain
 
     @property
@@ -161,7 +159,7 @@ class Plan(experiment.Plan):
         """What the runs have in common."""
         # absolute: a worker may have another working directory
         base_dir = str(self.file.parent.absolute())
-        return Recipe(self.text, str(self.file), base_dir, self.recording, (*self._recorded, *self.sets), self.lane)
+        return Recipe(self.text, str(self.file), base_dir, self.recording, self.lane)
 
     @property
     def recipes(self) -> tuple[Recipe]:
@@ -170,7 +168,7 @@ class Plan(experiment.Plan):
 
     def setting(self, index: int) -> tuple[Recipe, list[tuple[str, str]]]:
         """Return a setting: the scenario, and its changes."""
-        return self.recipe, self.design.sets(self.design.settings[index])
+        return self.recipe, [*self._recorded, *self.sets, *self.design.sets(self.design.settings[index])]
 
     def scenario(self, index: int) -> str:
         """Return the resolved scenario of a setting as JSON.
@@ -180,22 +178,17 @@ class Plan(experiment.Plan):
         RequestError
             If it is not valid; the message names the factor.
         """
-        recipe, sets = self.setting(index)
         try:
-            return recipe.resolve(sets)
+            return super().scenario(index)
         except RequestError as error:
-            if not sets:
+            if not (sets := self.design.sets(self.design.settings[index])):
                 raise
-            raise self._named(error, sets) from error
-
-    def _named(self, error: RequestError, sets: Sequence[tuple[str, str]]) -> RequestError:
-        """Return an error about a setting with the option of the factor that it is about, or with all its changes."""
-        text = error.message.removeprefix("--set: ")
-        option = next((item.option for item in self.design.factors if item.touches(error.path)), "")
-        if not option:
-            option = ", ".join(f"{path}={value}" for path, value in sets)
-            text = error.message
-        return RequestError(f"{option}: {text}", path=error.path, kind=error.kind, suggestion=error.suggestion)
+            # the option of the factor that it is about, or all changes of the setting
+            option, text = ", ".join(f"{path}={value}" for path, value in sets), error.message
+            if (factor := next((item for item in self.design.factors if item.touches(error.path)), None)) is not None:
+                option, text = factor.option, text.removeprefix("--set: ")
+            message = f"{option}: {text}"
+            raise RequestError(message, path=error.path, kind=error.kind, suggestion=error.suggestion) from error
 
     @cached_property
     def _recorded(self) -> list[tuple[str, str]]:

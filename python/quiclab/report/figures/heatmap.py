@@ -18,7 +18,7 @@ from quiclab.study import with_unit
 from quiclab.study.maps import Cell, MeasuredMap, map_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from quiclab.stats import Summary
     from quiclab.study import Factor, Figure, Study, Value
@@ -179,7 +179,7 @@ def _map(rows: Sequence[dict[str, Any]], title: str, shown: MeasuredMap, study: 
         "row:N",
         title=_title(down),
         sort=order[0],
-        scale=alt.Scale(domain=order[0], paddingInner=0, paddingOuter=0),
+        scale=places(order[0]),
         # as they are, on a phone too, where names of settings stand above their bands
         axis=alt.Axis(minExtent=40, maxExtent=40, labelAlign="right", labelOffset=0, labelPadding=4, **axis),
     )
@@ -187,7 +187,7 @@ def _map(rows: Sequence[dict[str, Any]], title: str, shown: MeasuredMap, study: 
         "column:N",
         title=_title(across),
         sort=order[1],
-        scale=alt.Scale(domain=order[1], paddingInner=0, paddingOuter=0),
+        scale=places(order[1]),
         axis=alt.Axis(labelAngle=0, **axis),
     )
     is_of_runs = rows[0]["p"] != ""
@@ -200,11 +200,27 @@ def _map(rows: Sequence[dict[str, Any]], title: str, shown: MeasuredMap, study: 
         alt.Tooltip("second:N", title=heads[1]),
     ]
     base = alt.Chart({"values": list(rows)}).encode(x=x, y=y, tooltip=tooltip)
-    squares = base.mark_rect(stroke=BORDER, strokeWidth=1, opacity=1).encode(color=_chosen("fill"))
-    texts = base.mark_text(fontSize=12, opacity=1, fontWeight=alt.ExprRef("datum.bold ? 'bold' : 'normal'")).encode(
-        text="text:N", color=_chosen("ink")
-    )
-    return alt.layer(squares, texts).properties(title=title, width=WIDTH, height=ROW * len(order[0]))
+    return squares(base, _chosen).properties(title=title, width=WIDTH, height=ROW * len(order[0]))
+
+
+def places(levels: Sequence[Any]) -> alt.Scale:
+    """Return the scale of an axis with a band for each level; a `sort` of layers that share an axis is ignored."""
+    return alt.Scale(domain=list(levels), paddingInner=0, paddingOuter=0)
+
+
+def squares(base: alt.Chart, colour: Callable[[str], Any]) -> alt.LayerChart:
+    """Declare the cells of a map of differences as of `look`, each with its number.
+
+    Parameters
+    ----------
+    base
+        Rows and axes.
+    colour
+        From `fill` or `ink` to the encoding of that colour.
+    """
+    cells = base.mark_rect(stroke=BORDER, strokeWidth=1, opacity=1).encode(color=colour("fill"))
+    texts = base.mark_text(fontSize=12, opacity=1, fontWeight=alt.ExprRef("datum.bold ? 'bold' : 'normal'"))
+    return alt.layer(cells, texts.encode(text="text:N", color=colour("ink")))
 
 
 def _title(factor: Factor) -> str:
