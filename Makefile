@@ -75,9 +75,8 @@ test-all: test ## the same, then the second tier: whole studies and the document
 	$(PYTEST) -m slow
 
 .PHONY: reference
-reference: setup ## write the generated files: the reference pages
-	cargo run --quiet -p quiclab-tunnel -- schema | $(RUN)/python tools/scenario_reference.py --vpn-schema --write
-	$(RUN)/python tools/wrong_inputs.py --write
+reference: setup ## write the generated pages of docs/reference
+	cargo run --quiet -p quiclab-tunnel -- schema | $(RUN)/python tools/reference.py --vpn-schema
 
 .PHONY: teardown
 teardown: setup ## kill a hundred runs of the kernel lane at random moments and count leftover objects

@@ -58,7 +58,11 @@ def program() -> Path:
 def package(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the package."""
     require("dpkg-deb")
-    built = tool("tunnel_package").build(program, tmp_path_factory.mktemp("deb"))
+    docs = tmp_path_factory.mktemp("docs")
+    (docs / "reference").mkdir()
+    for name, text in tool("reference").pages().items():
+        (docs / "reference" / name).write_text(text, encoding="utf-8")
+    built = tool("tunnel_package").build(program, tmp_path_factory.mktemp("deb"), docs)
     assert isinstance(built, Path)
     return built
 
@@ -281,8 +285,9 @@ def test_the_compose_file_gives_what_the_test_gives() -> None:
 
 def test_pages_of_the_package_refer_to_pages_of_the_package() -> None:
     pages = tool("tunnel_package").PAGES
-    for page in ("tunnel.md", "tunnel-operation.md", "reference/vpn.md"):
-        text = (ROOT / "docs" / page).read_text()
+    texts = {page: (ROOT / "docs" / page).read_text() for page in ("tunnel.md", "tunnel-operation.md")}
+    texts["reference/vpn.md"] = tool("reference").pages()["vpn.md"]
+    for page, text in texts.items():
         names = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
         missing = {name for name in names if os.path.normpath(Path(page).parent / name) not in pages}
         assert missing == set(), page

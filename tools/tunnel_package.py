@@ -47,6 +47,8 @@ PAGES = (
     "decisions/0149-repair-in-tunnels.md",
     "decisions/0151-connect-ip.md",
 )
+#: Of these, pages that are generated.
+MADE = ("reference/vpn.md", "reference/scenario.md")
 SCRIPTS = ("postinst", "prerm", "postrm")
 
 
@@ -89,8 +91,8 @@ def copyright_text() -> str:
     )
 
 
-def stage(program: Path, root: Path) -> None:
-    """Write the files of the package below `root`."""
+def stage(program: Path, root: Path, docs: Path) -> None:
+    """Write the files of the package below `root`; generated pages are those below `docs`."""
 
     def place(name: str, content: bytes, mode: int = 0o644) -> None:
         file = root / name
@@ -102,7 +104,7 @@ def stage(program: Path, root: Path) -> None:
     for source, name in FILES.items():
         place(name, source.read_bytes())
     for name in PAGES:
-        place(f"{DOCUMENTATION}/{name}", (ROOT / "docs" / name).read_bytes())
+        place(f"{DOCUMENTATION}/{name}", ((docs if name in MADE else ROOT / "docs") / name).read_bytes())
     for unit in sorted((CRATE / "systemd").iterdir()):
         text = unit.read_text().replace("/usr/local/bin/", "/usr/bin/")
         place(f"usr/lib/systemd/system/{unit.name}", text.encode())
@@ -123,13 +125,13 @@ def stage(program: Path, root: Path) -> None:
         place(f"DEBIAN/{script}", (CRATE / "packaging" / "debian" / script).read_bytes(), 0o755)
 
 
-def build(program: Path, out: Path) -> Path:
-    """Build the package in the folder `out`, and return its file."""
+def build(program: Path, out: Path, docs: Path = ROOT / "docs") -> Path:
+    """Build the package in the folder `out`, with the generated pages below `docs`, and return its file."""
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "package"
         root.mkdir(mode=0o755)
-        stage(program, root)
+        stage(program, root, docs)
         for file in [root, *root.rglob("*")]:
             if file.is_dir():
                 file.chmod(0o755)
@@ -150,6 +152,8 @@ def main() -> None:
         sys.exit("dpkg-deb is missing: packages are built on Debian or Ubuntu")
     if not arguments.program.is_file():
         sys.exit(f"--program: expected a file, got {arguments.program}")
+    if not all((ROOT / "docs" / name).is_file() for name in MADE):
+        subprocess.run(["make", "reference"], cwd=ROOT, check=True)  # noqa: S607 - the one in the path
     print(build(arguments.program.resolve(), arguments.out))
 
 
