@@ -14,7 +14,6 @@ import quiclab
 from conftest import ROOT, documents, has_stack, tool
 from quiclab import cli
 from quiclab.scenario import load
-from quiclab.studies.hosts import AIOQUIC_DATAGRAM
 
 sessions = tool("document_sessions")
 outputs = sessions.document_outputs
@@ -264,7 +263,6 @@ def test_the_readme_types_no_result() -> None:
     words = "two|three|four|five|six|seven|eight|nine|ten|twenty|thirty|fifty|hundred"
     assert re.findall(rf"\b(?:\d+|{words}) (?:runs?|seeds|resamples|repetitions)\b", text) == []
     assert re.findall(r"\d+\.\d+ ?(?:Mbit/s|%|ms|s)\b|\d+ ?%", text) == []
-    assert f"the {AIOQUIC_DATAGRAM.replace('us', 'µs')} that aioquic's client takes" in text
 
 
 def test_the_description_of_the_package_needs_no_repository() -> None:
