@@ -14,6 +14,8 @@ export UV_PROJECT_ENVIRONMENT := .venv
 RUN := .venv/bin
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.pem' -o -name '*.der' \))
 JOBS ?= $(shell nproc)
+# of Cargo.toml: `local` builds fast, `release` runs fast
+PROFILE ?= local
 # verdicts need five runs of each setting (quiclab.repetitions.MIN_RUNS)
 DEMO_RUNS ?= 5
 PYTEST = $(RUN)/pytest --numprocesses $(JOBS) --dist loadgroup --durations 10
@@ -23,7 +25,7 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 .PHONY: demo
-demo: setup ## 100 MB over QUIC and a split bearer for all published batch sizes, compared with the published values
+demo: .venv/.built ## 100 MB over QUIC and a split bearer for all published batch sizes, compared with the published values
 	$(RUN)/quiclab study run dual_connectivity/batch_size --runs $(DEMO_RUNS) --jobs $(JOBS)
 	$(RUN)/quiclab study compare dual_connectivity/batch_size
 	$(RUN)/quiclab verify dual_connectivity/batch_size
@@ -31,6 +33,11 @@ demo: setup ## 100 MB over QUIC and a split bearer for all published batch sizes
 
 .PHONY: setup
 setup: .venv/.built .venv/.live ## the private environment with quiclab in it
+
+.PHONY: release
+release: ## the private environment with everything optimised as in wheels, for long studies and benchmarks
+	rm -f .venv/.built .venv/.live
+	$(MAKE) setup PROFILE=release
 
 .PHONY: toolchain
 toolchain:
@@ -49,15 +56,15 @@ $(UV): | toolchain
 
 .venv/.built: .venv/.synced $(RUST_SOURCES) | toolchain
 	@echo 'building the Rust extension (takes a few minutes the first time)'
-	VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/.tools/bin:$$PATH" $(RUN)/maturin develop --quiet --release --uv
+	VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/.tools/bin:$$PATH" $(RUN)/maturin develop --quiet --profile $(PROFILE) --uv
 	@touch $@
 
 # the program of the kernel lane is for Linux only
 .venv/.live: .venv/.built
 ifeq ($(shell uname -s),Linux)
 	@echo 'building quiclab-live, the program of the kernel lane'
-	cargo build --quiet --release -p quiclab-live
-	install -m 755 target/release/quiclab-live $(RUN)/quiclab-live
+	cargo build --quiet --profile $(PROFILE) -p quiclab-live
+	install -m 755 target/$(PROFILE)/quiclab-live $(RUN)/quiclab-live
 endif
 	@touch $@
 
@@ -176,8 +183,8 @@ lint: setup
 .PHONY: adapters
 adapters: toolchain ## programs of the kernel lane that are built from source, into adapters/bin: quinn, quic-go, connect-ip-go
 	mkdir -p adapters/bin
-	cargo build --release --quiet -p quiclab-quinn
-	cp target/release/quiclab-quinn adapters/bin/
+	cargo build --profile $(PROFILE) --quiet -p quiclab-quinn
+	cp target/$(PROFILE)/quiclab-quinn adapters/bin/
 	@if command -v go >/dev/null; then \
 		(cd adapters/quic-go && go build -trimpath -o ../bin/quiclab-quic-go .) && \
 		(cd adapters/connect-ip-go && go build -trimpath -o ../bin/quiclab-connect-ip-go .); \
@@ -197,12 +204,12 @@ pacing-kernel: setup ## the pacing study with real programs and the virtual cloc
 	$(RUN)/quiclab study run pacing/kernel --lane kernel --runs $(PACING_RUNS)
 
 .PHONY: scale
-scale: setup ## what sweeps cost, and a million runs, on this machine: docs/scale.md
+scale: release ## what sweeps cost, and a million runs, on this machine: docs/scale.md
 	$(RUN)/python benches/sweeps.py --out benches/sweeps.json
 	$(RUN)/python tools/scale_page.py --write
 
 .PHONY: bench
-bench: setup ## speed as one flat JSON object in bench.json
+bench: release ## speed as one flat JSON object in bench.json
 	cargo build --release --quiet --examples
 ifeq ($(shell uname -s),Linux)
 	cargo build --release --quiet -p quiclab-tunnel
@@ -223,7 +230,7 @@ vpn-programs: toolchain ## VPNs that the benchmark of quiclab-tunnel compares it
 	CARGO_TARGET_DIR=$(CURDIR)/target/vpn/build cargo install --quiet --locked --root target/vpn --version $(BORINGTUN) boringtun-cli
 
 .PHONY: vpn-bench
-vpn-bench: setup vpn-programs ## results and page of docs/tunnel-benchmark.md; as root, on a machine that does nothing else, six minutes (first: quiclab kernel build)
+vpn-bench: release vpn-programs ## results and page of docs/tunnel-benchmark.md; as root, on a machine that does nothing else, six minutes (first: quiclab kernel build)
 	cargo build --release --quiet -p quiclab-tunnel
 	$(RUN)/python tools/tunnel_bench.py --out docs/data/tunnel_benchmark.json >/dev/null
 	$(RUN)/python tools/tunnel_page.py --write

@@ -1,7 +1,6 @@
 //! The qlog writer: a short log reviewed by hand, all frames and random packets against the schema.
 
-mod support;
-
+use crate::support::{Shared, cases, unhex, varint};
 use jsonschema::Validator;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -10,9 +9,8 @@ use quiclab_trace::qlog::{QlogTrace, QlogWriter};
 use serde_json::Value;
 use std::io::{self, Write};
 use std::sync::LazyLock;
-use support::{Shared, cases, unhex, varint};
 
-const SCHEMA: &str = include_str!("../schema/qlog-sequential.schema.json");
+const SCHEMA: &str = include_str!("../../schema/qlog-sequential.schema.json");
 
 /// Header of a 1-RTT packet with an 8-byte connection ID and a 2-byte packet number.
 const SHORT_HEADER: &str = "41 c0ffee0011223344 0102";
@@ -107,14 +105,14 @@ fn short_log_is_as_reviewed() {
         ],
     );
     records(&log);
-    let reviewed = include_bytes!("golden/short.sqlog");
+    let reviewed = include_bytes!("../golden/short.sqlog");
     assert_eq!(String::from_utf8_lossy(&log), String::from_utf8_lossy(reviewed));
 }
 
 /// The schema is no rubber stamp: small faults in the reviewed log are found.
 #[test]
 fn the_schema_refuses_faults() {
-    let log = std::str::from_utf8(include_bytes!("golden/short.sqlog")).unwrap();
+    let log = std::str::from_utf8(include_bytes!("../golden/short.sqlog")).unwrap();
     for (right, wrong) in [
         (":sequential\"", ":contained\""),
         ("\"epoch\":\"unknown\"", "\"epoch\":\"2000-01-01T00:00:00.000Z\""),

@@ -1,7 +1,6 @@
 //! Modelled TCP segments in captures: bytes by hand, and as tshark reads them.
 
-mod support;
-
+use crate::support::{packet_blocks, unhex, wireshark};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use quiclab_core::{
     AccEcnOption, ByteCount, FiveTuple, Flags, Packet, Payload, Protocol, SackBlocks, Segment,
@@ -9,7 +8,6 @@ use quiclab_core::{
 };
 use quiclab_trace::pcapng::{Heading, PcapngWriter};
 use std::net::SocketAddr;
-use support::{packet_blocks, unhex, wireshark};
 
 const CLIENT: &str = "10.2.0.0:50000";
 const SERVER: &str = "10.1.0.0:443";

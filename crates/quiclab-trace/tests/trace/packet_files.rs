@@ -1,5 +1,4 @@
 //! A sink that writes down what it is told, a line each.
-#![allow(dead_code, reason = "each test program uses a part")]
 
 use quiclab_trace::packets::{Content, Flow, ObservedPacket, Sink};
 

@@ -1,14 +1,12 @@
 //! Reading qlog that is cut off, damaged or made to do harm.
 
-mod support;
-
+use crate::support::cases;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use quiclab_trace::inspect::inspect_reader;
 use serde_json::Value;
 use std::ops::ControlFlow;
 use std::path::Path;
-use support::cases;
 
 fn inspect(text: &[u8]) -> Result<Vec<Value>, String> {
     inspect_reader(|| Ok(text), "x", text.len() as u64, 500, &mut |_, _| ControlFlow::Continue(()))

@@ -1,20 +1,18 @@
 //! The reader of captures: files made by other tools against what tshark reads in them, and files made by hand.
 
-mod support;
-
+use crate::support::frames::{
+    ETHERNET, Layout, Pcapng, arp, cooked, cooked2, ethernet, ipv4, ipv6, loopback, pcap, tcp, udp,
+};
 use quiclab_trace::packets::{
     Content, Flow, KeyLog, ObservedPacket, Protocol, ReadError, Reading, Sink, read_capture,
 };
 use std::io::Read;
 use std::ops::{ControlFlow, RangeInclusive};
-use support::frames::{
-    ETHERNET, Layout, Pcapng, arp, cooked, cooked2, ethernet, ipv4, ipv6, loopback, pcap, tcp, udp,
-};
 
-const DOWNLOAD: &[u8] = include_bytes!("data/download.pcapng");
-const DOWNLOAD_FIELDS: &str = include_str!("data/download.csv");
-const QUIC: &[u8] = include_bytes!("data/quic.pcapng");
-const QUIC_FIELDS: &str = include_str!("data/quic.csv");
+const DOWNLOAD: &[u8] = include_bytes!("../data/download.pcapng");
+const DOWNLOAD_FIELDS: &str = include_str!("../data/download.csv");
+const QUIC: &[u8] = include_bytes!("../data/quic.pcapng");
+const QUIC_FIELDS: &str = include_str!("../data/quic.csv");
 
 /// A packet with everything in it owned.
 #[derive(Clone, Debug, PartialEq)]
@@ -168,7 +166,7 @@ fn every_packet_of_a_quic_connection_is_as_tshark_says() {
 
 #[test]
 fn a_key_log_of_its_own_does_what_secrets_in_the_file_do() {
-    let (text, stripped) = support::frames::without_secrets(QUIC);
+    let (text, stripped) = crate::support::frames::without_secrets(QUIC);
     let (reading, opaque) = read(&stripped);
     assert_eq!(opaque.flows[0].protocol, Protocol::Quic);
     assert!(opaque.packets.iter().all(|packet| packet.content == What::Opaque));
@@ -190,8 +188,8 @@ fn link_types() {
     // frame bytes: 20 + 20 + 4 of IPv4, 40 + 8 + 3 of IPv6
     for (link, make, header) in [
         (1, ethernet as fn(&[u8]) -> Vec<u8>, 14),
-        (1, |ip| support::frames::tagged(ip, &[0x8100]), 18),
-        (1, |ip| support::frames::tagged(ip, &[0x88a8, 0x8100]), 22),
+        (1, |ip| crate::support::frames::tagged(ip, &[0x8100]), 18),
+        (1, |ip| crate::support::frames::tagged(ip, &[0x88a8, 0x8100]), 22),
         (0, |ip| loopback(ip, false), 4),
         (0, |ip| loopback(ip, true), 4),
         (108, |ip| loopback(ip, true), 4),

@@ -1,11 +1,8 @@
 //! Opening files of packets: which reader, gzip, progress, and a sentence for what is none.
 
-#[path = "support/packets.rs"]
-mod packets;
-
+use crate::packet_files::Written;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use packets::Written;
 use quiclab_trace::packets::{KeyLog, ReadError, Reading, read_packets};
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -30,7 +27,7 @@ fn gzip(content: &[u8]) -> Vec<u8> {
     out.finish().unwrap()
 }
 
-const LOG: &[u8] = include_bytes!("data/draft-01-pcap2qlog.qlog");
+const LOG: &[u8] = include_bytes!("../data/draft-01-pcap2qlog.qlog");
 const PACKETS: [&str; 2] = ["0 > 0 1251+42 [] eliciting", "0 < 23000000 219+42 [9] acks 0-0 4-6 eliciting"];
 
 #[test]

@@ -3,7 +3,7 @@
 use quiclab_trace::qlog::{EVENT_SCHEMA, ExportError, Exported, FILE_SCHEMA, export_qlog_03};
 use serde_json::{Value, json};
 
-const SHORT: &[u8] = include_bytes!("golden/short.sqlog");
+const SHORT: &[u8] = include_bytes!("../golden/short.sqlog");
 
 fn export(inputs: &[&[u8]]) -> (Exported, Value) {
     let mut out = Vec::new();
@@ -27,7 +27,7 @@ fn exported_frames(frames: Value) -> Value {
 fn short_log_is_as_reviewed() {
     let (exported, file) = export(&[SHORT]);
     assert_eq!(exported, Exported { traces: 1, events: 8, truncated: vec![] });
-    let reviewed: Value = serde_json::from_str(include_str!("golden/short.qlog")).unwrap();
+    let reviewed: Value = serde_json::from_str(include_str!("../golden/short.qlog")).unwrap();
     assert_eq!(file, reviewed, "{file:#}");
 }
 

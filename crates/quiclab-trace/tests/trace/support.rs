@@ -1,6 +1,6 @@
-//! What several test programs share.
-#![allow(dead_code, reason = "each test program uses a part")]
+//! Parts that several tests share.
 
+#[path = "../support/frames.rs"]
 pub mod frames;
 
 use pcap_file::pcapng::PcapNgReader;

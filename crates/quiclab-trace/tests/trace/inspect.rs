@@ -4,15 +4,13 @@
 //! write: picoquic `loglib/qlog.c`, mvfst `quic/logging/QLoggerTypes.cpp`, quinn-proto `connection/qlog.rs`,
 //! the examples that qvis comes with (quic-trace, pcap2qlog), and for the others the drafts they follow.
 
-mod support;
-
+use crate::support::{Shared, unhex};
 use quiclab_core::{PacketSpace, Phase, RecoveryState, Role, Time, TransportEvent, TransportObserver};
 use quiclab_trace::inspect::{InspectError, inspect_qlog, inspect_reader};
 use quiclab_trace::qlog::{QlogTrace, QlogWriter};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 use std::path::Path;
-use support::{Shared, unhex};
 
 fn inspect(text: &[u8], max_points: usize) -> Result<Vec<Value>, InspectError> {
     let json = inspect_reader(|| Ok(text), "x.qlog", text.len() as u64, max_points, &mut |_, _| {
@@ -288,8 +286,8 @@ fn our_own_log() {
     for number in 0..10_u64 {
         // STREAM frame of stream 4 with offset and length: 1,000 bytes each
         let mut payload = unhex("0e 04");
-        support::varint(&mut payload, number * 1000);
-        support::varint(&mut payload, 1000);
+        crate::support::varint(&mut payload, number * 1000);
+        crate::support::varint(&mut payload, 1000);
         payload.resize(payload.len() + 1000, 0);
         let space = PacketSpace::OneRtt;
         observe(

@@ -1,7 +1,6 @@
 //! The pcapng writer: read back with pcap-file, and by Wireshark's tools where they are installed.
 
-mod support;
-
+use crate::support::wireshark;
 use bytes::BytesMut;
 use pcap_file::DataLink;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
@@ -11,7 +10,6 @@ use quiclab_core::{ByteCount, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol,
 use quiclab_trace::EPOCH_UNIX_SECONDS;
 use quiclab_trace::pcapng::{Heading, PcapngWriter};
 use std::net::SocketAddr;
-use support::wireshark;
 
 const SECRETS: [&str; 2] = [
     "CLIENT_HANDSHAKE_TRAFFIC_SECRET 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f \

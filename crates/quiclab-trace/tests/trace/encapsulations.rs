@@ -1,12 +1,10 @@
 //! Packets inside other packets, copies of frames, lengths that were lost, ports that are used again.
 
-mod support;
-
-use quiclab_trace::packets::{Flow, KeyLog, ObservedPacket, Reading, Sink, read_capture};
-use std::ops::ControlFlow;
-use support::frames::{
+use crate::support::frames::{
     ETHERNET, Layout, Pcapng, arp, cooked2, ethernet, ipv4, ipv6, loopback, modified, pcap, tcp, udp,
 };
+use quiclab_trace::packets::{Flow, KeyLog, ObservedPacket, Reading, Sink, read_capture};
+use std::ops::ControlFlow;
 
 /// Flow, size of the frame, of its outermost IP packet and of the payload.
 type Seen = (usize, u32, u32, u32);

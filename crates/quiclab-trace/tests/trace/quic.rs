@@ -1,8 +1,7 @@
 //! Datagrams of lab-quic in captures: exact lengths, what is truncated, and as readers see them. What is inside is tested in
 //! `src/lab_quic/tests.rs`.
 
-mod support;
-
+use crate::support::{packet_blocks, unhex, wireshark};
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use quiclab_core::quic::{
     AckFrame, PacketFormat, QuicDatagram, QuicFrame, QuicPacket, TransportParameters, Wire,
@@ -12,7 +11,6 @@ use quiclab_trace::packets::{Content, Flow, KeyLog, ObservedPacket, Problems, Si
 use quiclab_trace::pcapng::{Heading, PcapngWriter};
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
-use support::{packet_blocks, unhex, wireshark};
 
 const CLIENT: [&str; 2] = ["10.2.0.0:50000", "[2001:db8::2]:50000"];
 const SERVER: [&str; 2] = ["10.1.0.0:443", "[2001:db8::1]:443"];

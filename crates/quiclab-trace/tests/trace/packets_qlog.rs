@@ -2,10 +2,7 @@
 //!
 //! The files in `data` are those of `inspect.rs`, where it says what they are written after.
 
-#[path = "support/packets.rs"]
-mod packets;
-
-use packets::Written;
+use crate::packet_files::Written;
 use quiclab_trace::packets::{ReadError, Reading, read_qlog};
 use std::path::Path;
 
