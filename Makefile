@@ -12,7 +12,7 @@ UV := .tools/bin/uv
 export UV_PYTHON_DOWNLOADS := never
 export UV_PROJECT_ENVIRONMENT := .venv
 RUN := .venv/bin
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.pem' -o -name '*.der' \))
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates tunnel/crates -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.pem' -o -name '*.der' \))
 JOBS ?= $(shell nproc)
 # verdicts need five runs of each setting (quiclab.repetitions.MIN_RUNS)
 DEMO_RUNS ?= 5

@@ -97,6 +97,11 @@ class Problems:
             pytest.fail(f"{len(self.lines)} problems\n  " + "\n  ".join(self.lines), pytrace=False)
 
 
+def manifests() -> list[Path]:
+    """Manifests of all crates."""
+    return sorted(path for folder in (".", "tunnel") for path in (ROOT / folder / "crates").glob("quiclab-*/Cargo.toml"))
+
+
 @cache
 def tree(root: Path) -> tuple[frozenset[str], frozenset[str]]:
     """Files and folders of the repository, relative to its root."""
@@ -170,7 +175,7 @@ def paths_named(document: Path) -> Iterator[Named]:
     """Names in code that must be files or folders of the repository."""
     files, folders = tree(ROOT)
     roots = {path.split("/")[0] for path in folders | {path for path in files if "/" in path}}
-    crates = {path.name for path in (ROOT / "crates").iterdir()}
+    crates = {path.parent.name for path in manifests()}
     elsewhere = ELSEWHERE.get(document.relative_to(ROOT).as_posix(), {})
     for line, section, span in spans_of(document.read_text(encoding="utf-8")):
         for token in re.findall(r"[^\s`'\"(),;:=\[\]]+", span):
@@ -428,7 +433,7 @@ def check_layers(text: str, crates: dict[str, set[str]], report: Report) -> None
     rows = [
         (first + 1 + number, row[1], {name for name in row[2].split(", ") if name != "nothing"})
         for number, line in enumerate(section.split("\n"))
-        if (row := re.fullmatch(r"\| `crates/quiclab-(\w+)` \| .* \| ([^|]+) \|", line))
+        if (row := re.fullmatch(r"\| `(?:tunnel/)?crates/quiclab-([\w-]+)` \| .* \| ([^|]+) \|", line))
     ]
     order = [crate for _, crate, _ in rows]
     for number, crate, named in rows:
@@ -446,8 +451,7 @@ def check_layers(text: str, crates: dict[str, set[str]], report: Report) -> None
 def test_the_table_of_the_layers_is_that_of_the_manifests() -> None:
     problems = Problems()
     document = ROOT / "ARCHITECTURE.md"
-    manifests = sorted((ROOT / "crates").glob("quiclab-*/Cargo.toml"))
-    crates = {path.parent.name.removeprefix("quiclab-"): dependencies_of(path) for path in manifests}
+    crates = {path.parent.name.removeprefix("quiclab-"): dependencies_of(path) for path in manifests()}
     check_layers(document.read_text(encoding="utf-8"), crates, problems.of(document))
     problems.fail_if_any()
 

@@ -3,8 +3,8 @@
 
 use crate::files;
 use crate::privileges::user_name;
+use quiclab_carrier::{PublicKey, SecretKey};
 use quiclab_core::problem::system_reason;
-use quiclab_stacks::carrier::{PublicKey, SecretKey};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use serde::{Deserialize, Deserializer};

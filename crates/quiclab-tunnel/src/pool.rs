@@ -2,8 +2,8 @@
 
 use crate::config::{Peer, Server};
 use crate::protocol::Assigned;
+use quiclab_carrier::PublicKey;
 use quiclab_core::ip::IpPrefix;
-use quiclab_stacks::carrier::PublicKey;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -128,7 +128,7 @@ impl Range {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quiclab_stacks::carrier::SecretKey;
+    use quiclab_carrier::SecretKey;
     use quiclab_transport::options::CongestionControl;
 
     fn key(number: u8) -> PublicKey {

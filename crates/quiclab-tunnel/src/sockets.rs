@@ -3,8 +3,8 @@
 //! Datagrams have DF set, and what ICMP says of the MTU is ignored: quinn-udp sets IP_PMTUDISC_PROBE and
 //! IPV6_PMTUDISC_PROBE. A datagram beyond the MTU of the device is refused (EMSGSIZE), as if it were lost.
 
+use quiclab_carrier::Outgoing;
 use quiclab_core::{Ecn, FiveTuple, Packet, PacketMemory, Payload, Protocol, Time};
-use quiclab_stacks::carrier::Outgoing;
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use rustix::io::Errno;
 use rustix::net::sockopt;

@@ -2,7 +2,7 @@
 
 #![allow(missing_docs)]
 
-use quiclab_stacks::carrier;
+use quiclab_carrier as carrier;
 use quiclab_tunnel::protocol::{Assigned, Assignment, MAX_ROUTES, MAX_TEXT_LENGTH, Message, VERSION};
 use std::fmt::Write;
 

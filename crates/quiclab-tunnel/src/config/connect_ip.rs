@@ -3,13 +3,13 @@
 use super::{Client, Config};
 use crate::files;
 use crate::keys::{self, KeyError, Owners};
+use quiclab_carrier::SecretKey;
+use quiclab_carrier::connect_ip::message::Target;
+use quiclab_carrier::connect_ip::{ConnectIpConfig, ServerTrust};
 use quiclab_core::limits;
 use quiclab_core::problem::{ensure, quoted, system_reason};
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{FieldPath, Problem, ProblemKind};
-use quiclab_stacks::carrier::SecretKey;
-use quiclab_stacks::carrier::connect_ip::message::Target;
-use quiclab_stacks::carrier::connect_ip::{ConnectIpConfig, ServerTrust};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName};
 use schemars::JsonSchema;

@@ -4,11 +4,11 @@ use super::{Config, VERSION, check, connect_ip, secrets, warnings};
 use crate::files;
 use crate::keys::{self, KeyError, Owners};
 use crate::privileges::Account;
+use quiclab_carrier::connect_ip::ConnectIpConfig;
+use quiclab_carrier::{PublicKey, SecretKey};
 use quiclab_config::{ConfigError, Document, Note, Schema};
 use quiclab_core::problem::system_reason;
 use quiclab_core::{FieldPath, Problem, ProblemKind};
-use quiclab_stacks::carrier::connect_ip::ConnectIpConfig;
-use quiclab_stacks::carrier::{PublicKey, SecretKey};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 

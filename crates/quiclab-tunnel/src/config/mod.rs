@@ -17,13 +17,13 @@ pub use connect_ip::{ClientConnectIp, ServerConnectIp};
 pub use load::{Settings, inspect, load, parse, schema};
 pub use reload::{InForce, reload};
 
+use quiclab_carrier::{CONTROLS, KnownPeers, PublicKey};
 use quiclab_core::ip::IpPrefix;
 use quiclab_core::limits::{self, Limits};
 use quiclab_core::queue::{FqCodel, QueueConfig};
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{ByteCount, Duration};
-use quiclab_stacks::carrier::{CONTROLS, KnownPeers, PublicKey};
 use quiclab_transport::options::CongestionControl;
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -6,10 +6,10 @@ use super::connect_ip::{self, ClientConnectIp, ServerConnectIp};
 use super::load::{read, read_text};
 use super::{Client, Config, Server, secrets};
 use crate::keys::Owners;
+use quiclab_carrier::SecretKey;
+use quiclab_carrier::connect_ip::ConnectIpConfig;
 use quiclab_config::ConfigError;
 use quiclab_core::{FieldPath, Problem, ProblemKind};
-use quiclab_stacks::carrier::SecretKey;
-use quiclab_stacks::carrier::connect_ip::ConnectIpConfig;
 use std::fmt::Debug;
 use std::path::Path;
 

@@ -6,9 +6,9 @@ use crate::protocol::Assignment;
 use crate::setup::SetupError;
 use crate::system::{Inside, Interface, drops_detours};
 use crate::uplinks::Uplinks;
+use quiclab_carrier::{PublicKey, SessionId};
 use quiclab_core::ip::IpPrefix;
 use quiclab_core::{Duration, Time};
-use quiclab_stacks::carrier::{PublicKey, SessionId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 

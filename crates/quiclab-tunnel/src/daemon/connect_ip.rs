@@ -8,11 +8,11 @@
 
 use super::{Daemon, DaemonError};
 use crate::protocol::{Assigned, Assignment, MAX_ROUTES, is_host};
+use quiclab_carrier::SessionId;
+use quiclab_carrier::connect_ip::capsule::{AddressRange, Capsule, CapsuleAddress, none};
+use quiclab_carrier::connect_ip::ranges::{networks_of, ranges_of};
 use quiclab_core::Time;
 use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
-use quiclab_stacks::carrier::SessionId;
-use quiclab_stacks::carrier::connect_ip::capsule::{AddressRange, Capsule, CapsuleAddress, none};
-use quiclab_stacks::carrier::connect_ip::ranges::{networks_of, ranges_of};
 
 /// What the server of a client has said so far.
 #[derive(Debug, Default)]

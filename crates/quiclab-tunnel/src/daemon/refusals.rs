@@ -1,7 +1,7 @@
 //! Which refused connections are logged: a client that is not let in tries again indefinitely.
 
+use quiclab_carrier::RefusalReason;
 use quiclab_core::{Duration, Time};
-use quiclab_stacks::carrier::RefusalReason;
 use std::mem::{Discriminant, discriminant};
 use std::net::{IpAddr, SocketAddr};
 

@@ -3,8 +3,8 @@
 use super::{Daemon, DaemonError};
 use crate::protocol::{self, Message, NUMBERS_DIFFER, ProtocolError};
 use crate::session::Session;
+use quiclab_carrier::{CloseReason, PublicKey, RefusalReason, SessionId, TunnelEvent};
 use quiclab_core::{Duration, Time, ip};
-use quiclab_stacks::carrier::{CloseReason, PublicKey, RefusalReason, SessionId, TunnelEvent};
 use std::net::SocketAddr;
 use thiserror::Error;
 

@@ -1,9 +1,9 @@
 //! The carrier of a session, with bytes counted by path.
 
+use quiclab_carrier::SessionCarrier;
 use quiclab_core::scheduler::PathState;
 use quiclab_core::tunnel::{Carrier, TunnelPayload};
 use quiclab_core::{Metrics, Packet, Time};
-use quiclab_stacks::carrier::SessionCarrier;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PathCounts {

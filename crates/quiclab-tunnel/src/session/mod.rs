@@ -20,10 +20,10 @@ use crate::protocol::Assigned;
 use crate::status::{FlowStatus, MtuSearchState, PathStatus, SessionCounts, SessionStatus};
 use crate::tun::Tun;
 use bytes::BytesMut;
+use quiclab_carrier::{PublicKey, SessionId, TunnelEndpoint};
 use quiclab_core::ip::{self, IcmpRateLimiter, IpPrefix};
 use quiclab_core::tunnel::{Carrier, Emitted, Tunnel, TunnelConfig};
 use quiclab_core::{ByteCount, DropReason, Metrics, Packet, Payload, RandomStream, Time};
-use quiclab_stacks::carrier::{PublicKey, SessionId, TunnelEndpoint};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Send passes in a row: pieces fit, unless the largest datagram shrinks meanwhile.

@@ -2,10 +2,10 @@
 
 use super::{Session, of_bytes};
 use bytes::BytesMut;
+use quiclab_carrier::TunnelEndpoint;
 use quiclab_core::ip::{self, SegmentKind};
 use quiclab_core::tunnel::Carrier;
 use quiclab_core::{Duration, Payload, Time};
-use quiclab_stacks::carrier::TunnelEndpoint;
 
 /// A time in which no path carries anything, or the session is not open again yet.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Sizes of packets inside that the paths take.
 
+use quiclab_carrier::PathMtu;
 use quiclab_core::ip::SMALLEST_IPV6_MTU;
-use quiclab_stacks::carrier::PathMtu;
 
 /// Sizes of packets inside, as far as the MTUs of the paths are known. With an MTU of less than 1280 bytes (IPv4 alone) inside,
 /// none is larger than that.

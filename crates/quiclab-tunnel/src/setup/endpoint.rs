@@ -2,9 +2,9 @@
 
 use crate::config::{Config, Server, Settings};
 use crate::installation;
+use quiclab_carrier::{PathConfig, Randomness, TunnelEndpointConfig};
 use quiclab_core::tunnel::{Pipeline, TunnelConfig, TunnelEcn};
 use quiclab_core::{ByteCount, Role};
-use quiclab_stacks::carrier::{PathConfig, Randomness, TunnelEndpointConfig};
 
 /// Datagrams that leave together on a path (UDP GSO): 16 of them take 0.2 ms at 1 Gbit/s.
 const BATCH: usize = 16;

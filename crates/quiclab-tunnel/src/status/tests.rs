@@ -108,10 +108,10 @@ fn metrics_are_as_in_the_example() {
 #[test]
 fn every_value_of_a_session_has_a_meaning() {
     use crate::session::Session;
-    use quiclab_core::Role;
-    use quiclab_stacks::carrier::{
+    use quiclab_carrier::{
         KnownPeers, PublicKey, Randomness, SecretKey, SessionId, TunnelEndpoint, TunnelEndpointConfig,
     };
+    use quiclab_core::Role;
     let text = "version = 1\nkey_file = \"key\"\n[server]\nlisten = [\"127.0.0.1:4433\"]\npool_ipv4 = \"10.77.0.0/24\"\n";
     let (config, _) = crate::config::parse(text, "server.toml").unwrap();
     let (key, peers) = (SecretKey::from_bytes([1; 32]), KnownPeers::default());

@@ -3,7 +3,7 @@
 use super::open_metrics::Kind::{self, Counter, Gauge};
 use crate::sockets::UdpCounts;
 use crate::tun::TunCounts;
-use quiclab_stacks::carrier::Strangers;
+use quiclab_carrier::Strangers;
 
 /// A value by its name: its kind, the name of its family of metrics, and what it is.
 pub(super) type Row = (&'static str, Kind, &'static str, &'static str);

@@ -3,8 +3,8 @@
 use super::lab::{Lab, until};
 use super::{IPV4, SECOND};
 use bytes::BytesMut;
+use quiclab_carrier::{Randomness, SecretKey, TunnelEndpoint, TunnelEndpointConfig};
 use quiclab_core::{FiveTuple, Packet, Payload, Protocol, Role, Time};
-use quiclab_stacks::carrier::{Randomness, SecretKey, TunnelEndpoint, TunnelEndpointConfig};
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
