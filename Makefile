@@ -140,13 +140,13 @@ blind-page: setup ## results and page of docs/studies/blind.md for BLIND_SEED (1
 
 FAULT_PROFILE ?= release
 .PHONY: tunnel-faults
-tunnel-faults: setup ## what faults cost the VPN between network namespaces, and docs/tunnel-faults.md; as root, some minutes
-	cargo test --profile $(FAULT_PROFILE) -p quiclab-tunnel --test vpn -- --ignored --exact table::faults table::pairs --test-threads 1 --nocapture | $(RUN)/python tools/tunnel_faults.py faults --profile $(FAULT_PROFILE)
+tunnel-faults: setup ## what faults cost the VPN between network namespaces, and tunnel/docs/faults.md; as root, some minutes
+	cargo test --profile $(FAULT_PROFILE) -p quiclab-tunnel --test vpn -- --ignored --exact table::faults table::pairs --test-threads 1 --nocapture | $(RUN)/python tunnel/bench/tunnel_faults.py faults --profile $(FAULT_PROFILE)
 
 SOAK_SECONDS ?= 3600
 .PHONY: tunnel-soak
-tunnel-soak: setup ## ten clients at one server for SOAK_SECONDS (3600), with faults, and docs/tunnel-faults.md; as root
-	QUICLAB_SOAK_SECONDS=$(SOAK_SECONDS) cargo test --profile $(FAULT_PROFILE) -p quiclab-tunnel --test vpn -- soak --nocapture | $(RUN)/python tools/tunnel_faults.py soak --profile $(FAULT_PROFILE)
+tunnel-soak: setup ## ten clients at one server for SOAK_SECONDS (3600), with faults, and tunnel/docs/faults.md; as root
+	QUICLAB_SOAK_SECONDS=$(SOAK_SECONDS) cargo test --profile $(FAULT_PROFILE) -p quiclab-tunnel --test vpn -- soak --nocapture | $(RUN)/python tunnel/bench/tunnel_faults.py soak --profile $(FAULT_PROFILE)
 
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz
@@ -209,7 +209,7 @@ ifeq ($(shell uname -s),Linux)
 endif
 	$(RUN)/python benches/bench.py --out bench.json
 
-# versions as in tools/vpn_bench/catalogue.py; a test compares them
+# versions as in tunnel/bench/vpn_bench/catalogue.py; a test compares them
 WIREGUARD_GO := v0.0.0-20260522210424-ecfc5a8d5446
 BORINGTUN := 0.7.1
 .PHONY: vpn-programs
@@ -223,10 +223,10 @@ vpn-programs: toolchain ## VPNs that the benchmark of quiclab-tunnel compares it
 	CARGO_TARGET_DIR=$(CURDIR)/target/vpn/build cargo install --quiet --locked --root target/vpn --version $(BORINGTUN) boringtun-cli
 
 .PHONY: vpn-bench
-vpn-bench: setup vpn-programs ## results and page of docs/tunnel-benchmark.md; as root, on a machine that does nothing else, six minutes (first: quiclab kernel build)
+vpn-bench: setup vpn-programs ## results and page of tunnel/docs/benchmark.md; as root, on a machine that does nothing else, six minutes (first: quiclab kernel build)
 	cargo build --release --quiet -p quiclab-tunnel
-	$(RUN)/python tools/tunnel_bench.py --out docs/data/tunnel_benchmark.json >/dev/null
-	$(RUN)/python tools/tunnel_page.py --write
+	$(RUN)/python tunnel/bench/tunnel_bench.py --out tunnel/docs/data/benchmark.json >/dev/null
+	$(RUN)/python tunnel/bench/tunnel_page.py --write
 
 .PHONY: wheel
 wheel: setup ## the wheel, in dist; then: python tools/try_wheel.py dist/quiclab-*.whl
@@ -243,12 +243,12 @@ static: toolchain ## quiclab-tunnel as one static program for any Linux, in dist
 .PHONY: deb
 deb: toolchain ## the Debian package of quiclab-tunnel, in dist
 	cargo build --release --quiet -p quiclab-tunnel
-	$(PYTHON) tools/tunnel_package.py --program target/release/quiclab-tunnel --out dist
+	$(PYTHON) tunnel/packaging/debian_package.py --program target/release/quiclab-tunnel --out dist
 
 CONTAINER ?= $(shell command -v podman || command -v docker || echo docker)
 .PHONY: container
 container: static ## an image of quiclab-tunnel with the static program alone, by podman or docker
-	$(CONTAINER) build --tag quiclab-tunnel --file crates/quiclab-tunnel/packaging/container/Containerfile dist/static
+	$(CONTAINER) build --tag quiclab-tunnel --file tunnel/packaging/container/Containerfile dist/static
 
 .PHONY: lock
 lock: $(UV) ## renew Cargo.lock and uv.lock within the ranges of the manifests

@@ -1,4 +1,4 @@
-//! What both ends must share, by the names that docs/tunnel-protocol.md has for it, and examples of frames: a test compares
+//! What both ends must share, by the names that tunnel/docs/protocol.md has for it, and examples of frames: a test compares
 //! the document.
 
 use super::config::{Randomness, TunnelEndpointConfig};

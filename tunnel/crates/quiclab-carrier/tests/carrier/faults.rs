@@ -204,7 +204,7 @@ fn a_restarted_server_is_found_again_by_a_client_that_has_moved() {
     }
 }
 
-/// docs/tunnel.md says what a silent path costs: each keep-alive interval, a PING of each end and what acknowledges it.
+/// tunnel/docs/tunnel.md says what a silent path costs: each keep-alive interval, a PING of each end and what acknowledges it.
 #[test]
 fn a_silent_path_costs_four_small_packets_in_each_keep_alive_interval() {
     let link = Link::mbps(20, 10, 50);
