@@ -19,6 +19,7 @@ CRATES = {
     "quiclab-core": 0,
     "quiclab-config": 1,
     "quiclab-transport": 1,
+    "quiclab-connect-ip": 1,
     "quiclab-scenario": 2,
     "quiclab-stacks": 2,
     "quiclab-trace": 3,
@@ -33,7 +34,7 @@ CRATES = {
 #: Folders of crates.
 FOLDERS = ("crates", "tunnel/crates")
 #: Crates without clock, I/O, threads: their clippy.toml forbids these.
-PURE = ("quiclab-core", "quiclab-config", "quiclab-transport", "quiclab-scenario")
+PURE = ("quiclab-core", "quiclab-config", "quiclab-transport", "quiclab-scenario", "quiclab-connect-ip")
 
 
 def main() -> int:

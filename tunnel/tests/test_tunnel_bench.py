@@ -169,7 +169,7 @@ def test_cases_under_load_have_every_setting_of_the_tunnel_on_one_and_two_lines(
 
 
 def test_the_makefile_builds_the_versions_that_are_stated() -> None:
-    text = (ROOT / "Makefile").read_text()
+    text = (ROOT / "tunnel" / "tunnel.mk").read_text()
     assert f"WIREGUARD_GO := {catalogue.WIREGUARD_GO}\n" in text
     assert f"BORINGTUN := {catalogue.BORINGTUN}\n" in text
 

@@ -4,6 +4,7 @@ use super::connect_ip::ConnectIpConfig;
 use super::event::TunnelEndpointError;
 use super::keys::{KnownPeers, SecretKey};
 use super::path_mtu::MIN_UDP_PAYLOAD;
+use super::randomness::Randomness;
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{ByteCount, Duration, Problem, Role};
 use quiclab_transport::options::CongestionControl;
@@ -24,15 +25,6 @@ impl Default for PathConfig {
     fn default() -> Self {
         Self { congestion_control: CongestionControl::Cubic, window: None, mtu: 1500 }
     }
-}
-
-/// Where random numbers come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Randomness {
-    /// The operating system's: for a tunnel between real hosts.
-    System,
-    /// A stream of the run with this seed: the same bytes each time. **Its keys are no secrets.**
-    Seeded(u64),
 }
 
 /// Configuration of a [`TunnelEndpoint`](super::TunnelEndpoint).

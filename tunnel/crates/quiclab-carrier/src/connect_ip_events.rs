@@ -1,15 +1,15 @@
 //! CONNECT-IP on the connections of an endpoint: what arrives on streams of HTTP/3, and what it means for sessions.
 
-use super::connect_ip::capsule::Capsule;
-use super::connect_ip::http3::{self, Http3Event};
 use super::connect_ip::streams::{number, read, reject};
-use super::connect_ip::{Http3Error, error};
 use super::connection::{ConnectionKey, TunnelConnection};
 use super::event::{CloseReason, RefusalReason, SessionId, TunnelEndpointError, TunnelEvent};
 use super::keys::PublicKey;
 use super::tunnel_endpoint::{MAX_PENDING_EVENTS, TunnelEndpoint};
 use super::verifier::Identity;
 use noq_proto::{Dir, PathId};
+use quiclab_connect_ip::capsule::Capsule;
+use quiclab_connect_ip::error::{self, Http3Error};
+use quiclab_connect_ip::http3::{self, Http3Event};
 use quiclab_core::tunnel::TunnelPayload;
 use quiclab_core::{Role, Time};
 use std::collections::VecDeque;
@@ -202,12 +202,6 @@ impl TunnelEndpoint {
         }
     }
 
-    /// Whether a session is one of CONNECT-IP: it takes capsules, and no control messages.
-    #[must_use]
-    pub fn is_connect_ip(&self, session: SessionId) -> bool {
-        self.sessions.get(&session).is_some_and(|session| session.connect_ip)
-    }
-
     /// Sends a capsule to the other end of a session of CONNECT-IP.
     ///
     /// # Errors
@@ -228,13 +222,13 @@ impl TunnelEndpoint {
 
 #[cfg(test)]
 mod tests {
-    use super::super::connect_ip::budget::BYTES_PER_TURN;
-    use super::super::connect_ip::capsule::Capsule;
-    use super::super::connect_ip::message::Target;
     use super::super::connect_ip::{ConnectIpConfig, ServerTrust};
     use super::super::keys::PublicKey;
     use super::super::testing::{Pair, addresses};
     use super::super::verifier::Identity;
+    use quiclab_connect_ip::budget::BYTES_PER_TURN;
+    use quiclab_connect_ip::capsule::Capsule;
+    use quiclab_connect_ip::message::Target;
     use quiclab_core::{Duration, Role};
     use quiclab_stacks::certificate;
     use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};

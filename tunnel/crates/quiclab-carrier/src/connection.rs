@@ -1,7 +1,7 @@
 //! A conn: one QUIC connection under the path scheduler of the tunnel. Its datagrams leave by the send pass (`send_pass`).
 
 use super::address_validation::AddressValidation;
-use super::connect_ip::streams::Http3Streams;
+use super::connect_ip::Http3Streams;
 use super::event::{Outgoing, SessionId};
 use super::gated_controller::GatedController;
 use super::half_open::SourcePrefix;

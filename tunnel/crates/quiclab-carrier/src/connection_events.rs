@@ -1,6 +1,5 @@
 //! Events of connections: how they begin, end, and which of their paths are alive.
 
-use super::connect_ip::error::NO_ERROR;
 use super::connection::{ConnectionKey, TunnelConnection};
 use super::endpoint::TunnelProtocol;
 use super::event::{CloseReason, RefusalReason, SessionId};
@@ -272,10 +271,10 @@ impl TunnelEndpoint {
         code: Code,
     ) -> Option<SessionId> {
         let conn = self.connections.get_mut(&key)?;
-        let (code, reason) = match code {
+        let (code, reason) = match (&conn.http3, code) {
             // HTTP/3 has codes of its own
-            (code, reason) if conn.http3.is_some() && code <= UNKNOWN_KEY.0 => (NO_ERROR, reason),
-            code => code,
+            (Some(http3), (code, reason)) if code <= UNKNOWN_KEY.0 => (http3.no_error(), reason),
+            (_, code) => code,
         };
         conn.flush(now);
         if !conn.over {

@@ -21,6 +21,7 @@ const FRAME_HEADER: usize = 64;
 impl TunnelEndpoint {
     /// Reads and writes the control stream.
     pub(super) fn drive_control_stream(&mut self, now: Time, key: ConnectionKey) {
+        #[cfg(feature = "connect-ip")]
         if self.connections.get(&key).is_some_and(|conn| conn.http3.is_some()) {
             return self.drive_http3(now, key);
         }

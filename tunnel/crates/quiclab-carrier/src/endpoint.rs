@@ -10,17 +10,15 @@
 //! | key of stateless resets | from the identity and `installation` | a restarted server is recognised at once, and no other one with its key is taken for it |
 //! | migration | allowed at servers | RFC 9000 section 9: roaming clients |
 
-use super::certificates;
-use super::config::{PathConfig, Randomness, TunnelEndpointConfig};
-use super::connect_ip::ConnectIpConfig;
-use super::connect_ip::http3::Http3;
-use super::connect_ip::streams::Http3Streams;
+use super::config::{PathConfig, TunnelEndpointConfig};
+use super::connect_ip::{ConnectIpConfig, Http3Streams};
 use super::connection::std_time;
 use super::control::{self, Group};
 use super::gated_controller::GatedControllerFactory;
 use super::ids::OwnIds;
 use super::keys::KnownPeers;
 use super::path_mtu::{self, MIN_UDP_PAYLOAD};
+use super::randomness::{Randomness, Source};
 use super::send_pass::SEND_BUFFER;
 use super::tls;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
@@ -30,9 +28,8 @@ use noq_proto::{
     TransportConfig,
 };
 use quiclab_core::tunnel::CarrierKind;
-use quiclab_core::{Duration, RandomStream, Role, Time};
+use quiclab_core::{Duration, Role, Time};
 use quiclab_stacks::library::{ID_LENGTH, SeededIds};
-use ring::rand::{SecureRandom, SystemRandom};
 use ring::{aead, hkdf, hmac};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -58,35 +55,6 @@ pub(crate) enum TunnelProtocol {
     Own,
     /// CONNECT-IP.
     ConnectIp,
-}
-
-/// Where random numbers come from.
-pub(crate) enum Source {
-    System,
-    Stream(RandomStream),
-}
-
-impl Source {
-    pub(crate) fn new(randomness: Randomness, name: &str) -> Self {
-        match randomness {
-            Randomness::System => Self::System,
-            Randomness::Seeded(seed) => Self::Stream(RandomStream::new(seed, name)),
-        }
-    }
-
-    pub(crate) fn draw<const N: usize>(&mut self) -> [u8; N] {
-        let mut bytes = [0; N];
-        match self {
-            Self::System => SystemRandom::new().fill(&mut bytes).expect("the system has random numbers"),
-            Self::Stream(stream) => stream.fill(&mut bytes),
-        }
-        bytes
-    }
-
-    /// A stream for what needs no secrets.
-    pub(crate) fn stream(&mut self, name: &str) -> RandomStream {
-        RandomStream::new(u64::from_le_bytes(self.draw()), name)
-    }
 }
 
 /// Time for address-validation tokens: that of the endpoint.
@@ -178,7 +146,7 @@ impl EndpointFactory {
         };
         let (key, peers, randomness) = (&config.secret_key, &config.peers, config.randomness);
         let client = match &config.connect_ip {
-            Some(http3) => certificates::client(http3, randomness),
+            Some(http3) => http3.client(randomness),
             None => tls::client(key, peers, randomness),
         };
         let client = QuicClientConfig::try_from(client).expect(SUITE);
@@ -214,7 +182,7 @@ impl EndpointFactory {
     /// Later connections of CONNECT-IP have these certificates.
     pub(crate) fn set_connect_ip(&mut self, connect_ip: ConnectIpConfig) {
         if self.config.role == Role::Client {
-            let client = certificates::client(&connect_ip, self.config.randomness);
+            let client = connect_ip.client(self.config.randomness);
             self.client = Arc::new(QuicClientConfig::try_from(client).expect(SUITE));
         }
         self.config.connect_ip = Some(connect_ip);
@@ -315,7 +283,7 @@ impl EndpointFactory {
     /// The HTTP/3 of a connection, if it speaks CONNECT-IP.
     pub(crate) fn http3(&self, protocol: TunnelProtocol) -> Option<Box<Http3Streams>> {
         let config = self.config.connect_ip.as_ref().filter(|_| protocol == TunnelProtocol::ConnectIp)?;
-        Some(Box::new(Http3Streams::new(Http3::new(self.config.role, config.target.clone()))))
+        Some(config.streams(self.config.role))
     }
 
     /// The name of the server for TLS: checked with CONNECT-IP only.
@@ -377,6 +345,6 @@ impl EndpointFactory {
 /// TLS of a server of CONNECT-IP, if this is one.
 fn http3_server(config: &TunnelEndpointConfig, peers: &KnownPeers) -> Option<Arc<QuicServerConfig>> {
     let http3 = config.connect_ip.as_ref().filter(|_| config.role == Role::Server)?;
-    let tls = certificates::server(http3, peers, config.randomness);
+    let tls = http3.server(peers, config.randomness);
     Some(Arc::new(QuicServerConfig::try_from(tls).expect(SUITE)))
 }

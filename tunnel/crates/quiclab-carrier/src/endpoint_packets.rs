@@ -108,7 +108,7 @@ impl TunnelEndpoint {
     fn endpoint_between(&self, local: SocketAddr, remote: SocketAddr) -> Option<(usize, Option<IpAddr>)> {
         if self.config().role == Role::Server {
             let connect_ip = self.config().connect_ip.as_ref();
-            let second = connect_ip.is_some_and(|config| config.ports.contains(&local.port()));
+            let second = connect_ip.is_some_and(|config| config.has_port(local.port()));
             return Some((usize::from(second), Some(local.ip()).filter(|ip| !ip.is_unspecified())));
         }
         self.sessions.values().find_map(|session| {
@@ -133,7 +133,7 @@ impl TunnelEndpoint {
                     Ok(None) => {}
                     Err(error) => {
                         let now = self.now;
-                        return self.close_with_error(now, key, (error.code, error.reason));
+                        return self.close_with_error(now, key, error);
                     }
                 },
             }

@@ -51,7 +51,7 @@ impl TunnelEndpoint {
         let Some(conn) = self.connections.get_mut(&key) else { return };
         let session = conn.session.and_then(|id| self.sessions.get(&id));
         let backlogged = session.is_some_and(|session| session.backlogged);
-        let unread = conn.http3.as_ref().is_some_and(|http3| http3.unread && !conn.over).then_some(now);
+        let unread = conn.http3.as_ref().is_some_and(|http3| http3.is_unread() && !conn.over).then_some(now);
         let limit = conn.attempt_ends().into_iter().chain(unread).min();
         let deadline = conn.deadline(now, backlogged, limit).map(|time| time.max(now + MIN_TIMER_STEP));
         set_timer(&mut self.timers, &mut conn.timer, deadline, Due::TunnelConnection(key));

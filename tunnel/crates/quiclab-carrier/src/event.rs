@@ -1,8 +1,9 @@
 //! Events and datagrams of a [`TunnelEndpoint`](super::TunnelEndpoint).
 
-use super::connect_ip::capsule::Capsule;
 use super::keys::PublicKey;
 use bytes::Bytes;
+#[cfg(feature = "connect-ip")]
+use quiclab_connect_ip::capsule::Capsule;
 use quiclab_core::{Packet, Problem};
 use std::net::SocketAddr;
 
@@ -29,6 +30,7 @@ pub enum TunnelEvent {
         message: Bytes,
     },
     /// A capsule has arrived, on a session of CONNECT-IP.
+    #[cfg(feature = "connect-ip")]
     Capsule {
         /// On which session.
         session: SessionId,

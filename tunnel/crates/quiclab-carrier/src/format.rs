@@ -1,7 +1,7 @@
 //! What both ends must share, by the names that tunnel/docs/protocol.md has for it, and examples of frames: a test compares
 //! the document.
 
-use super::config::{Randomness, TunnelEndpointConfig};
+use super::config::TunnelEndpointConfig;
 use super::connection::ATTEMPT;
 use super::connection_events::{
     CLOSED, NO_ANSWER, REPLACED, TOO_MANY, UNKNOWN_KEY, UNKNOWN_TOKEN, VIOLATION,
@@ -10,6 +10,7 @@ use super::half_open::UNVALIDATED_PER_PREFIX;
 use super::keys::{KnownPeers, SecretKey};
 use super::liveness::{MIN_SILENCE, PROBE_INTERVAL};
 use super::path_mtu::{MIN_UDP_PAYLOAD, RAISE_TIMER};
+use super::randomness::Randomness;
 use super::wire::{
     CONTROL_BACKLOG, DATAGRAM_OVERHEAD, FRAGMENT_OVERHEAD, Frame, MAGIC, MAX_CONTROL_BYTES, MAX_FRAGMENTS,
     MAX_WIRE_PATHS, NO_TOKEN, encode_fragment,

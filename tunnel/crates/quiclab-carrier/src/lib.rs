@@ -6,9 +6,13 @@
 //! `now`, and open no sockets.
 
 mod address_validation;
-mod certificates;
 mod config;
+#[cfg(feature = "connect-ip")]
 pub mod connect_ip;
+#[cfg(not(feature = "connect-ip"))]
+#[path = "connect_ip_absent.rs"]
+pub mod connect_ip;
+#[cfg(feature = "connect-ip")]
 mod connect_ip_events;
 mod connection;
 mod connection_events;
@@ -34,6 +38,7 @@ mod path_mtu;
 mod path_rate;
 mod peers;
 mod per_path;
+mod randomness;
 mod send_pass;
 mod session;
 mod session_carrier;
@@ -45,13 +50,14 @@ mod tunnel_endpoint;
 mod verifier;
 pub mod wire;
 
-pub use config::{PathConfig, Randomness, TunnelEndpointConfig};
+pub use config::{PathConfig, TunnelEndpointConfig};
 pub use event::{
     CloseReason, Outgoing, RefusalReason, SessionId, Strangers, TunnelEndpointError, TunnelEvent,
 };
 pub use keys::{KnownPeers, PublicKey, SecretKey};
 pub use noq_carrier::{CONTROLS, CarrierSetup, NoqCarrier};
 pub use path_mtu::PathMtu;
+pub use randomness::Randomness;
 pub use session_carrier::SessionCarrier;
 pub use tunnel_endpoint::TunnelEndpoint;
 

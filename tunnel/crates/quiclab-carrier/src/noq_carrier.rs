@@ -2,9 +2,10 @@
 //!
 //! Both ends have fixed keys; all random numbers come from streams named after the end.
 
-use super::config::{PathConfig, Randomness, TunnelEndpointConfig};
+use super::config::{PathConfig, TunnelEndpointConfig};
 use super::event::{SessionId, TunnelEvent};
 use super::keys::SecretKey;
+use super::randomness::Randomness;
 use super::tunnel_endpoint::TunnelEndpoint;
 use quiclab_core::problem::{ensure, quoted, values};
 use quiclab_core::scheduler::PathState;

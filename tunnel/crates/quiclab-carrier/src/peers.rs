@@ -1,6 +1,5 @@
 //! Who the other ends may be. That may change while connections are on the way to a session.
 
-use super::certificates;
 use super::config::TunnelEndpointConfig;
 use super::connect_ip::ConnectIpConfig;
 use super::connection::ConnectionKey;
@@ -22,13 +21,19 @@ impl TunnelEndpoint {
         self.close_unknown(now);
     }
 
+    /// CONNECT-IP, where it is configured, with the certificates in force.
+    #[must_use]
+    pub fn connect_ip(&self) -> Option<&ConnectIpConfig> {
+        self.config().connect_ip.as_ref()
+    }
+
     /// Replaces the certificates of CONNECT-IP, where it is configured: those of this end, and at a client those that its server is
     /// known by. If these have changed, what is on the way to a session begins anew, and a session with a server that is not known any
     /// more ends. Returns the number of sessions that end.
     pub fn set_connect_ip(&mut self, now: Time, connect_ip: ConnectIpConfig) -> usize {
         self.set_now(now);
         let Some(before) = &self.config().connect_ip else { return 0 };
-        let is_known_otherwise = before.trust != connect_ip.trust;
+        let is_known_otherwise = !before.has_trust_of(&connect_ip);
         self.maker.set_connect_ip(connect_ip);
         if !is_known_otherwise {
             return 0;
@@ -49,11 +54,12 @@ impl TunnelEndpoint {
         match conn.http3 {
             None => {}
             Some(_) if self.config().role == Role::Server => {}
-            // `ServerTrust` says who its server is
+            // its configuration says who its server is
             Some(_) => {
                 let TunnelEndpointConfig { connect_ip, randomness, .. } = self.config();
-                let known = |config| certificates::knows_server(config, *randomness, &conn.quic);
-                return connect_ip.as_ref().is_some_and(known);
+                return connect_ip
+                    .as_ref()
+                    .is_some_and(|config| config.knows_server(*randomness, &conn.quic));
             }
         }
         self.key_of(key).is_some_and(|peer| self.config().peers.has(peer))

@@ -232,7 +232,7 @@ impl Session {
         self.delivered.pop_front()
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, feature = "connect-ip"))]
     pub(super) fn delivered_packets(&self) -> usize {
         self.delivered.len()
     }

@@ -1,8 +1,9 @@
 //! Two endpoints for tests of what only their parts see; datagrams take 5 ms each way.
 
-use super::config::{PathConfig, Randomness, TunnelEndpointConfig};
+use super::config::{PathConfig, TunnelEndpointConfig};
 use super::event::{Outgoing, SessionId, TunnelEvent};
 use super::keys::{KnownPeers, SecretKey};
+use super::randomness::Randomness;
 use super::tunnel_endpoint::TunnelEndpoint;
 use quiclab_core::{ByteCount, Duration, Packet, Role, Time};
 use quiclab_transport::options::CongestionControl;

@@ -7,8 +7,8 @@
 //! | resumption, 0-RTT | none: each connection proves both keys, and nothing can be replayed |
 //! | randomness | the system's, or seeded for simulations ([`quiclab_stacks::seeded`]) |
 
-use super::config::Randomness;
 use super::keys::{KnownPeers, SecretKey};
+use super::randomness::Randomness;
 use super::verifier::{Identity, KnownPeerVerifier};
 use quiclab_stacks::seeded;
 use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};

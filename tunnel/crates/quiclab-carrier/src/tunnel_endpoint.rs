@@ -84,7 +84,7 @@ impl TunnelEndpoint {
         config::check(&config)?;
         let max_half_open = config.max_half_open;
         let mut maker = EndpointFactory::new(config);
-        let tls = matches!(maker.config.randomness, super::config::Randomness::Seeded(_))
+        let tls = matches!(maker.config.randomness, super::randomness::Randomness::Seeded(_))
             .then(|| maker.source.stream("tls"));
         let mut endpoints = Vec::new();
         if maker.config.role == Role::Server {
@@ -318,6 +318,12 @@ impl TunnelEndpoint {
         let key = *self.sessions.get(&session)?.connections().first()?;
         let multipath = self.connections.get(&key)?.is_multipath();
         Some(if multipath { CarrierKind::Multipath } else { CarrierKind::Connections })
+    }
+
+    /// Whether a session is one of CONNECT-IP: it takes capsules, and no control messages.
+    #[must_use]
+    pub fn is_connect_ip(&self, session: SessionId) -> bool {
+        self.sessions.get(&session).is_some_and(|session| session.connect_ip)
     }
 
     /// Sends a control message: reliably and in order, to the same session of the other end.

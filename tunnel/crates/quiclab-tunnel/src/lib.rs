@@ -1,7 +1,7 @@
 //! The VPN of quiclab: IP packets in datagrams of QUIC over several paths, with FQ-CoDel in front of them.
 //!
 //! tunnel/docs/tunnel.md says how it is used. The tunnel itself (discipline, scheduler, sending) is pure and lives in
-//! `quiclab-core`, QUIC in `quiclab-stacks`; this crate is what they need of a machine:
+//! `quiclab-core`, QUIC in `quiclab-carrier`; this crate is what they need of a machine:
 //!
 //! | module | |
 //! | --- | --- |

@@ -1,7 +1,10 @@
 //! What an end of CONNECT-IP is configured with, beside what it shares with the tunnel's own protocol.
 
-use super::message::Target;
+use super::streams::Http3Streams;
 use crate::keys::PublicKey;
+use quiclab_connect_ip::http3::Http3;
+use quiclab_connect_ip::message::Target;
+use quiclab_core::Role;
 use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
@@ -27,7 +30,7 @@ pub struct ConnectIpConfig {
     /// UDP ports at which a server takes HTTP/3; at all others it speaks the tunnel's own protocol.
     pub ports: Vec<u16>,
     /// The certificate of this end, and its key.
-    pub(crate) certified: Arc<CertifiedKey>,
+    pub(super) certified: Arc<CertifiedKey>,
 }
 
 impl ConnectIpConfig {
@@ -58,6 +61,21 @@ impl ConnectIpConfig {
     #[must_use]
     pub fn has_certificates_of(&self, other: &Self) -> bool {
         self.certified.cert == other.certified.cert && self.trust == other.trust
+    }
+
+    /// Whether a client knows its server as with `other`.
+    pub(crate) fn has_trust_of(&self, other: &Self) -> bool {
+        self.trust == other.trust
+    }
+
+    /// Whether a server takes HTTP/3 at a port.
+    pub(crate) fn has_port(&self, port: u16) -> bool {
+        self.ports.contains(&port)
+    }
+
+    /// The HTTP/3 of a new connection.
+    pub(crate) fn streams(&self, role: Role) -> Box<Http3Streams> {
+        Box::new(Http3Streams::new(Http3::new(role, self.target.clone())))
     }
 
     /// The host of the target, without a port.

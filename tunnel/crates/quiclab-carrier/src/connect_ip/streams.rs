@@ -1,10 +1,10 @@
 //! The streams of a connection of noq that HTTP/3 runs on.
 
-use super::budget::{BYTES_PER_TURN, Budget};
-use super::error::{self, Http3Error};
-use super::http3::Http3;
 use bytes::{Bytes, BytesMut};
 use noq_proto::{Connection, Dir, ReadError, StreamId, VarInt};
+use quiclab_connect_ip::budget::{BYTES_PER_TURN, Budget};
+use quiclab_connect_ip::error::{self, Http3Error};
+use quiclab_connect_ip::http3::Http3;
 use quiclab_core::tunnel::TunnelPayload;
 use quiclab_core::{PacketMemory, Time};
 
@@ -33,7 +33,7 @@ impl Http3Streams {
         let control_outbox = machine.control();
         Self {
             machine,
-            budget: Budget::new(),
+            budget: Budget::default(),
             unread: false,
             turn: (Time::ZERO, BYTES_PER_TURN),
             control: None,
@@ -59,8 +59,21 @@ impl Http3Streams {
     }
 
     /// The packet in a datagram.
-    pub(crate) fn packet(&self, datagram: &Bytes) -> Result<Option<Bytes>, Http3Error> {
-        self.machine.packet(datagram)
+    ///
+    /// # Errors
+    /// If the connection is to end: the code and the reason.
+    pub(crate) fn packet(&self, datagram: &Bytes) -> Result<Option<Bytes>, (u32, &'static str)> {
+        self.machine.packet(datagram).map_err(|error| (error.code, error.reason))
+    }
+
+    /// Whether more has arrived than was read in the last turn.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.unread
+    }
+
+    /// The code of an end without an error, in place of one of the tunnel's own protocol.
+    pub(crate) fn no_error(&self) -> u32 {
+        error::NO_ERROR
     }
 
     /// Bytes that may still be read in this turn.

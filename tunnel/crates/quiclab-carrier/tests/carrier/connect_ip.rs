@@ -3,10 +3,10 @@
 use crate::KINDS;
 use crate::network::*;
 use crate::throughput::window;
-use quiclab_carrier::connect_ip::capsule::{Capsule, CapsuleAddress, none};
-use quiclab_carrier::connect_ip::message::Target;
 use quiclab_carrier::connect_ip::{ConnectIpConfig, ServerTrust};
 use quiclab_carrier::{CloseReason, PublicKey, TunnelEvent};
+use quiclab_connect_ip::capsule::{Capsule, CapsuleAddress, none};
+use quiclab_connect_ip::message::Target;
 use quiclab_core::Role;
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_stacks::certificate;

@@ -2,6 +2,7 @@
 
 #![allow(missing_docs)]
 
+#[cfg(feature = "connect-ip")]
 mod connect_ip;
 mod control;
 mod determinism;

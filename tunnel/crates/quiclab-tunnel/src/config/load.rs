@@ -1,6 +1,10 @@
 //! From file to settings: everything that can be wrong is found before anything is changed on the machine.
 
-use super::{Config, VERSION, check, connect_ip, secrets, warnings};
+#[cfg(not(feature = "connect-ip"))]
+use super::connect_ip;
+#[cfg(feature = "connect-ip")]
+use super::connect_ip_files;
+use super::{Config, VERSION, check, secrets, warnings};
 use crate::files;
 use crate::keys::{self, KeyError, Owners};
 use crate::privileges::Account;
@@ -66,12 +70,27 @@ fn load_with(file: &Path, owners: impl Fn(&Config) -> Owners) -> Result<Settings
     let loaded = read(&text, &name).and_then(|(document, config, notes)| {
         let owners = owners(&config);
         let key = read_key(file, &config, owners).map_err(|problem| document.locate(problem))?;
-        let connect_ip = connect_ip::read(file, &config, &key, owners, None)
-            .map_err(|problem| document.locate(problem))?;
+        let connect_ip = read_connect_ip(file, &config, &key, owners, None);
+        let connect_ip = connect_ip.map_err(|problem| document.locate(problem))?;
         let warnings = warnings::warnings(&config);
         Ok(Settings { config, key, connect_ip, notes, warnings, file: file.to_owned() })
     });
     loaded.map_err(secrets::hide)
+}
+
+/// What the endpoint needs of CONNECT-IP, if it is configured; with `before`, what it has had so far, it is a reload.
+#[cfg_attr(not(feature = "connect-ip"), allow(unused_variables))]
+pub(super) fn read_connect_ip(
+    file: &Path,
+    config: &Config,
+    key: &SecretKey,
+    owners: Owners,
+    before: Option<&ConnectIpConfig>,
+) -> Result<Option<ConnectIpConfig>, Problem> {
+    #[cfg(feature = "connect-ip")]
+    return connect_ip_files::read(file, config, key, owners, before);
+    #[cfg(not(feature = "connect-ip"))]
+    connect_ip::absent(config)
 }
 
 /// The text of a configuration.

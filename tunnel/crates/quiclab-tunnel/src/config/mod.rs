@@ -5,6 +5,8 @@
 
 mod check;
 mod connect_ip;
+#[cfg(feature = "connect-ip")]
+mod connect_ip_files;
 mod load;
 mod reload;
 mod secrets;
@@ -169,7 +171,7 @@ pub struct Server {
     #[serde(default)]
     pub peers: Vec<Peer>,
     /// A second protocol, which other implementations have: CONNECT-IP (RFC 9484). Its clients are peers, too, known by the
-    /// Ed25519 key in their certificate.
+    /// Ed25519 key in their certificate. Only in programs built with the feature `connect-ip`.
     pub connect_ip: Option<ServerConnectIp>,
 }
 
@@ -240,7 +242,8 @@ pub struct Client {
     /// Paths to the server, in the order of the status; at most 8 with `carrier = "multipath"`.
     #[schemars(transform = limits::entries(1, 16))]
     pub paths: Vec<Path>,
-    /// The protocol is CONNECT-IP (RFC 9484), over one path, with any server that has it.
+    /// The protocol is CONNECT-IP (RFC 9484), over one path, with any server that has it. Only in programs built with the feature
+    /// `connect-ip`.
     pub connect_ip: Option<ClientConnectIp>,
 }
 

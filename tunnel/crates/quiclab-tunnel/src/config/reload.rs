@@ -2,8 +2,8 @@
 //! (`server.peers`, `client.server_key` and `client.next_server_key`), `server.announce` and `server.isolate_clients`. The files of
 //! certificates of CONNECT-IP are read again, and may be others.
 
-use super::connect_ip::{self, ClientConnectIp, ServerConnectIp};
-use super::load::{read, read_text};
+use super::connect_ip::{ClientConnectIp, ServerConnectIp};
+use super::load::{read, read_connect_ip, read_text};
 use super::{Client, Config, Server, secrets};
 use crate::keys::Owners;
 use quiclab_carrier::SecretKey;
@@ -43,7 +43,7 @@ fn reread(
     match after.iter().find(|field| !same(field)) {
         None => {
             let connect_ip =
-                connect_ip::read(file, &new, current.key, Owners::Trusted(None), current.connect_ip);
+                read_connect_ip(file, &new, current.key, Owners::Trusted(None), current.connect_ip);
             Ok((new, connect_ip.map_err(|problem| document.locate(problem))?))
         }
         Some((name, _)) => Err(Problem::new(ProblemKind::Conflict, name.clone(), "the value in force")

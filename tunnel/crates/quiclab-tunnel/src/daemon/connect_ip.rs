@@ -9,8 +9,8 @@
 use super::{Daemon, DaemonError};
 use crate::protocol::{Assigned, Assignment, MAX_ROUTES, is_host};
 use quiclab_carrier::SessionId;
-use quiclab_carrier::connect_ip::capsule::{AddressRange, Capsule, CapsuleAddress, none};
-use quiclab_carrier::connect_ip::ranges::{networks_of, ranges_of};
+use quiclab_connect_ip::capsule::{AddressRange, Capsule, CapsuleAddress, none};
+use quiclab_connect_ip::ranges::{networks_of, ranges_of};
 use quiclab_core::Time;
 use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
 

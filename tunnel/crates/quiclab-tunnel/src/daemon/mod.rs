@@ -18,6 +18,7 @@
 
 mod answers;
 mod client;
+#[cfg(feature = "connect-ip")]
 mod connect_ip;
 mod event_loop;
 mod packets;
@@ -39,9 +40,9 @@ use crate::tun::Tun;
 use crate::uplinks::Uplinks;
 use bytes::{Bytes, BytesMut};
 use client::{PRIVATE_BITS_IPV4, PRIVATE_BITS_IPV6, Silence};
+#[cfg(feature = "connect-ip")]
 use connect_ip::Offer;
 use event_loop::Inputs;
-use quiclab_carrier::connect_ip::ConnectIpConfig;
 use quiclab_carrier::{PublicKey, SecretKey, SessionId, TunnelEndpoint, TunnelEndpointError};
 use quiclab_core::Time;
 use quiclab_core::ip::IpPrefix;
@@ -138,11 +139,10 @@ struct Daemon {
     /// Paths of a client that were never up; `None` at a server, and once there are none.
     silence: Option<Silence>,
     /// What the server of a client of CONNECT-IP has said of addresses and destinations.
+    #[cfg(feature = "connect-ip")]
     offer: Offer,
     /// This end's key.
     key: SecretKey,
-    /// CONNECT-IP, if it is configured, with the certificates in force.
-    connect_ip: Option<ConnectIpConfig>,
     /// Packets of the device within a turn; empty between turns.
     inbox: Vec<BytesMut>,
     /// Packets of the device without a session for their destination.
@@ -214,9 +214,9 @@ impl Daemon {
             parked: BTreeMap::new(),
             uplinks: None,
             silence: None,
+            #[cfg(feature = "connect-ip")]
             offer: Offer::default(),
             key: settings.key.clone(),
-            connect_ip: settings.connect_ip.clone(),
             inbox: Vec::new(),
             homeless: 0,
             isolated: 0,

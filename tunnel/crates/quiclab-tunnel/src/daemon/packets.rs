@@ -38,11 +38,13 @@ impl Daemon {
         while let Some(event) = self.endpoint.poll_event() {
             self.event(now, event);
         }
+        #[cfg(feature = "connect-ip")]
         self.follow_offer(now);
         for session in self.sessions.values_mut() {
             session.run(now, &mut self.endpoint, &mut self.tun);
         }
-        if self.connect_ip.is_some() {
+        #[cfg(feature = "connect-ip")]
+        if self.endpoint.connect_ip().is_some() {
             self.end_narrow_sessions(now);
         }
         // received packets before those to be sent: the machine processes them meanwhile

@@ -24,22 +24,21 @@ impl Daemon {
     }
 
     fn apply(&mut self, now: Time) -> Result<String, String> {
-        let (connect_ip, key) = (self.connect_ip.as_ref(), &self.key);
-        let current = InForce { config: &self.config, key, connect_ip };
+        let connect_ip = self.endpoint.connect_ip();
+        let current = InForce { config: &self.config, key: &self.key, connect_ip };
         let (new, connect_ip) = config::reload(&self.file, &current).map_err(|error| error.to_string())?;
         let mut sentence = match new.client.is_some() {
             true => self.apply_to_client(now, new)?,
             false => self.apply_to_server(now, new)?,
         };
-        if let (Some(before), Some(after)) = (&self.connect_ip, connect_ip) {
+        if let (Some(before), Some(after)) = (self.endpoint.connect_ip(), connect_ip) {
             if !after.has_certificates_of(before) {
                 sentence += ", other certificates from now on";
             }
-            let closed = self.endpoint.set_connect_ip(now, after.clone());
+            let closed = self.endpoint.set_connect_ip(now, after);
             if closed > 0 {
                 sentence += &format!(", {} closed", counted(closed, "session"));
             }
-            self.connect_ip = Some(after);
         }
         self.transmit(now);
         // whoever asks next, also in this turn, sees what has changed
@@ -106,7 +105,7 @@ impl Daemon {
         // also of a session that has no addresses yet
         let mut open = self.sessions.keys().filter_map(|session| self.endpoint.peer(*session));
         // of CONNECT-IP, the key of the server is fixed
-        let own = self.connect_ip.is_none();
+        let own = self.endpoint.connect_ip().is_none();
         if let Some(key) = open.find(|key| own && !known.has(*key)) {
             return Err(format!(
                 "client.server_key: expected the key of the server in the session ({key}), here or in `next_server_key`; end the tunnel to connect to another server"

@@ -109,12 +109,12 @@ impl Daemon {
             Assignment { mtu: self.config.mtu, addresses: assigned, routes: server.announce.clone() };
         let addresses = listed(assignment.addresses.iter().map(|one| one.address));
         tracing::info!(session = id.0, addresses, "addresses assigned");
+        #[cfg(feature = "connect-ip")]
         if self.endpoint.is_connect_ip(id) {
             self.tell_addresses(id, &[]);
-            self.tell_destinations(id);
-        } else {
-            self.send_control(id, &Message::Assignment(assignment));
+            return self.tell_destinations(id);
         }
+        self.send_control(id, &Message::Assignment(assignment));
     }
 }
 

@@ -35,6 +35,7 @@ impl Daemon {
                     self.close(now, session);
                 }
             }
+            #[cfg(feature = "connect-ip")]
             TunnelEvent::Capsule { session, capsule } => self.capsule(session, capsule),
             TunnelEvent::PathUp { session, path } => {
                 if let Some(silence) = &mut self.silence {
@@ -70,6 +71,7 @@ impl Daemon {
                     self.park(now, session);
                 } else if let Some(session) = self.sessions.get_mut(&session) {
                     session.open = None;
+                    #[cfg(feature = "connect-ip")]
                     self.forget_offer();
                 }
             }
@@ -217,6 +219,7 @@ impl Daemon {
             session.peer = peer;
             session.restart();
         }
+        #[cfg(feature = "connect-ip")]
         if connect_ip {
             return self.ask_for_addresses(id);
         }

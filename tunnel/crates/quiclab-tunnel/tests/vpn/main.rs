@@ -3,6 +3,7 @@
 mod addresses;
 mod clients;
 mod confinement;
+#[cfg(feature = "connect-ip")]
 mod connect_ip;
 mod dns;
 mod exits;

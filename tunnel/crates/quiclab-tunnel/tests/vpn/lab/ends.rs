@@ -4,7 +4,6 @@ use super::{Lab, PROGRAM, end, succeed, until};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use std::fs::File;
-use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 impl Lab {
@@ -45,22 +44,6 @@ impl Lab {
         self.children.push((host, child));
     }
 
-    /// Starts another program in the network of a host; returns the file with what it prints.
-    pub fn start_program(&mut self, host: char, words: &[String]) -> PathBuf {
-        let file = self.directory.join(format!("program{}.log", self.children.len()));
-        let log = File::create(&file).unwrap();
-        let child = Command::new("ip")
-            .args(["netns", "exec", &self.host(host)])
-            .args(words)
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().unwrap())
-            .stderr(log)
-            .spawn()
-            .unwrap();
-        self.children.push((host, child));
-        file
-    }
-
     /// Both ends, with both paths.
     pub fn start_both(&mut self) {
         self.start('s');
@@ -68,9 +51,9 @@ impl Lab {
         until("session with two paths", || self.is_open() && self.paths_up() == 2);
     }
 
-    /// What a program has printed so far.
-    pub fn said(&self, file: &Path) -> String {
-        std::fs::read_to_string(file).unwrap_or_default()
+    /// The name of a file of the ends.
+    pub fn file(&self, name: &str) -> String {
+        self.directory.join(name).to_str().unwrap().to_owned()
     }
 
     pub fn log(&self, end: &str) -> String {

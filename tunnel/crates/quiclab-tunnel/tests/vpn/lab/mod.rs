@@ -6,13 +6,14 @@
 //! | `network` | devices, addresses, routes, cuts |
 //! | `ends` | the processes of both ends |
 //! | `traffic` | what passes the tunnel |
-//! | `certificates` | files of openssl |
+//! | `strangers` | other implementations of CONNECT-IP, certificates |
 //! | `needs` | what a test needs of the machine, and is skipped without |
 
-mod certificates;
 mod ends;
 pub mod needs;
 mod network;
+#[cfg(feature = "connect-ip")]
+mod strangers;
 mod traffic;
 
 use std::path::{Path, PathBuf};

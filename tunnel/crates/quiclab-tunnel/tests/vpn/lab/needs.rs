@@ -29,6 +29,7 @@ pub fn has_namespaces() -> bool {
 }
 
 /// The program that makes certificates.
+#[cfg(feature = "connect-ip")]
 pub fn has_openssl() -> bool {
     has(Command::new("openssl").arg("version").output().is_ok(), "certificates need openssl")
 }

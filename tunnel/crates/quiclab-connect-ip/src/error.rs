@@ -19,16 +19,17 @@ const fn error(code: u32, reason: &'static str) -> Http3Error {
 }
 
 /// The code of an end without an error.
-pub(crate) const NO_ERROR: u32 = 0x100;
+pub const NO_ERROR: u32 = 0x100;
 /// The code of a request that is not looked at.
-pub(crate) const REQUEST_REJECTED: u32 = 0x10b;
+pub const REQUEST_REJECTED: u32 = 0x10b;
 pub(crate) const STREAM_CREATION: Http3Error = error(0x103, "a stream that may not be opened");
 pub(crate) const CLOSED_CRITICAL_STREAM: Http3Error =
     error(0x104, "a control stream or a stream of QPACK has ended");
 pub(crate) const FRAME_UNEXPECTED: Http3Error = error(0x105, "a frame that may not be there");
 pub(crate) const FRAME: Http3Error = error(0x106, "a malformed frame");
 pub(crate) const EXCESSIVE_LOAD: Http3Error = error(0x107, "a frame or a capsule that is too long");
-pub(crate) const FLOOD: Http3Error = error(0x107, "too many frames, capsules or streams without a packet");
+/// The error of an end that sends more than a [`Budget`](super::budget::Budget) has.
+pub const FLOOD: Http3Error = error(0x107, "too many frames, capsules or streams without a packet");
 pub(crate) const ID: Http3Error = error(0x108, "a push that was not allowed");
 pub(crate) const SETTINGS: Http3Error = error(0x109, "malformed settings");
 pub(crate) const NOT_OFFERED: Http3Error =

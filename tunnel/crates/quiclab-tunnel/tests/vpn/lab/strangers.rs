@@ -1,13 +1,11 @@
-//! Certificates, which openssl makes from keys of ends.
+//! Other implementations of CONNECT-IP, and certificates, which openssl makes from keys of ends.
 
 use super::{Lab, succeed};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 impl Lab {
-    /// The name of a file of the ends.
-    pub fn file(&self, name: &str) -> String {
-        self.directory.join(name).to_str().unwrap().to_owned()
-    }
-
     /// A certificate of an end's key, signed by itself.
     pub fn certify(&self, end: &str) {
         let (key, certificate) = (self.file(&format!("{end}.key")), self.file(&format!("{end}.pem")));
@@ -37,5 +35,26 @@ impl Lab {
         let signed = ["x509", "-req", "-in", &request, "-CA", &ca, "-CAkey", &ca_key, "-CAcreateserial"];
         let as_server = ["-days", "2", "-extfile", &extensions, "-out", &certificate];
         succeed("openssl", &[&signed[..], &as_server].concat());
+    }
+
+    /// Starts another program in the network of a host; returns the file with what it prints.
+    pub fn start_program(&mut self, host: char, words: &[String]) -> PathBuf {
+        let file = self.directory.join(format!("program{}.log", self.children.len()));
+        let log = File::create(&file).unwrap();
+        let child = Command::new("ip")
+            .args(["netns", "exec", &self.host(host)])
+            .args(words)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        self.children.push((host, child));
+        file
+    }
+
+    /// What a program has printed so far.
+    pub fn said(&self, file: &Path) -> String {
+        std::fs::read_to_string(file).unwrap_or_default()
     }
 }

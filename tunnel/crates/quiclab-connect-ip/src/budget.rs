@@ -5,28 +5,30 @@
 use quiclab_core::{Duration, Time};
 
 /// Records at one time. A session needs a few when it opens, and when addresses or destinations change.
-pub(super) const BURST: u64 = 256;
+pub const BURST: u64 = 256;
 /// Mean time between records.
-pub(super) const INTERVAL: Duration = Duration::from_millis(31);
+pub const INTERVAL: Duration = Duration::from_millis(31);
 /// Bytes of a connection's streams that are read in one turn, so that others have theirs: more than a packet of any length.
-pub(crate) const BYTES_PER_TURN: usize = 16 << 10;
+pub const BYTES_PER_TURN: usize = 16 << 10;
 
 /// A token bucket.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub struct Budget {
     /// Records that are paid for.
     left: u64,
     /// Since when those to come have been counted.
     since: Time,
 }
 
-impl Budget {
-    pub(super) fn new() -> Self {
+impl Default for Budget {
+    fn default() -> Self {
         Self { left: BURST, since: Time::ZERO }
     }
+}
 
+impl Budget {
     /// Takes so many records; false if they are too many.
-    pub(super) fn take(&mut self, now: Time, records: u64) -> bool {
+    pub fn take(&mut self, now: Time, records: u64) -> bool {
         let more = now.since(self.since).as_nanos() / INTERVAL.as_nanos();
         self.since += INTERVAL * more;
         self.left = self.left.saturating_add(more).min(BURST);
@@ -43,7 +45,7 @@ mod tests {
     #[test]
     fn a_few_at_any_time_and_many_over_time_are_taken() {
         let at = |millis| Time::ZERO + Duration::from_millis(millis);
-        let mut budget = Budget::new();
+        let mut budget = Budget::default();
         assert!(budget.take(at(0), 0) && budget.take(at(0), BURST) && !budget.take(at(0), 1));
         assert!(!budget.take(at(30), 1), "not yet");
         assert!(budget.take(at(31), 1) && !budget.take(at(31), 1));
