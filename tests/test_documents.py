@@ -23,8 +23,9 @@ DOCUMENTS = [
     *sorted(ROOT.glob("*.md")),
     ROOT / "python" / "README.md",
     *(path for path in sorted((ROOT / "docs").rglob("*.md")) if "decisions" not in path.parts),
+    *sorted((ROOT / "tunnel").rglob("*.md")),
 ]
-EVERY_DOCUMENT = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+EVERY_DOCUMENT = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("tunnel/**/*.md"))]
 SCENARIOS = sorted((ROOT / "scenarios").glob("*.toml"))
 #: Pages that show what each of their commands prints.
 WITH_OUTPUTS = [

@@ -18,8 +18,8 @@ from conftest import ROOT
 from quiclab.native import extension
 
 PHRASES = ROOT / "tests" / "data" / "phrases.toml"
-PYTHON = ("python/**/*.py", "python/**/*.pyi", "tools/**/*.py")
-RUST = "crates/*/src/**/*.rs"
+PYTHON = ("python/**/*.py", "python/**/*.pyi", "tools/**/*.py", "tunnel/[bp]*/**/*.py")
+RUST = ("crates/*/src/**/*.rs", "tunnel/crates/*/src/**/*.rs")
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def descriptions(value: Any) -> Iterator[str]:
 
 def prose() -> Iterator[tuple[Path, str]]:
     """Yield each file with its prose."""
-    for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]:
+    for path in [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("tunnel/**/*.md"))]:
         if path != ROOT / "CHANGELOG.md":
             yield path, of_markdown(path.read_text(encoding="utf-8"))
     for glob in PYTHON:
@@ -109,7 +109,7 @@ def prose() -> Iterator[tuple[Path, str]]:
             yield path, of_python(path.read_text(encoding="utf-8"))
     schemas = json.loads(extension().schema()), json.loads((ROOT / "docs/reference/vpn.schema.json").read_text())
     described = "\n".join(text for schema in schemas for text in descriptions(schema))
-    for path in sorted(ROOT.glob(RUST)):
+    for path in sorted(path for glob in RUST for path in ROOT.glob(glob)):
         yield path, of_rust(path.read_text(encoding="utf-8"), described)
 
 
