@@ -76,7 +76,7 @@ def tool(name: str) -> ModuleType:
 def documents() -> list[Path]:
     """Return the documents of the repository, without the generated pages of the reference."""
     made = set(tool("reference").PAGES)
-    pages = sorted((ROOT / "docs").rglob("*.md"))
+    pages = [path for folder in ("docs", "tunnel") for path in sorted((ROOT / folder).rglob("*.md"))]
     return [
         *sorted(ROOT.glob("*.md")),
         *(path for path in pages if path.parent.name != "reference" or path.name not in made),

@@ -69,7 +69,7 @@ ELSEWHERE = {
         "*/sawtooth.csv": "written by the reader, in mylab",
     },
     "docs/live.md": {"frames.py": "written by the reader"},
-    "docs/tunnel.md": {"nftables.service": "a unit of Debian"},
+    "tunnel/docs/tunnel.md": {"nftables.service": "a unit of Debian"},
     "docs/reference/vpn.md": {"mine.toml": "written by the reader"},
     "docs/sweeps.md": {"rates.py": "written by the reader"},
     "docs/reference/scenario.md": {"mine.toml": "written by the reader"},
@@ -96,6 +96,13 @@ class Problems:
     def fail_if_any(self) -> None:
         if self.lines:
             pytest.fail(f"{len(self.lines)} problems\n  " + "\n  ".join(self.lines), pytrace=False)
+
+
+def manifests() -> list[Path]:
+    """Manifests of all crates."""
+    return sorted(
+        path for folder in (".", "tunnel") for path in (ROOT / folder / "crates").glob("quiclab-*/Cargo.toml")
+    )
 
 
 def text_of(document: Path) -> str:
@@ -176,8 +183,9 @@ def spans_of(text: str) -> Iterator[tuple[int, int, str]]:
 def paths_named(document: Path) -> Iterator[Named]:
     """Names in code that must be files or folders of the repository."""
     files, folders = tree(ROOT)
-    roots = {path.split("/")[0] for path in folders | {path for path in files if "/" in path}}
-    crates = {path.name for path in (ROOT / "crates").iterdir()}
+    # names of studies begin with `tunnel/`, too: of that folder, only names with an ending are certainly files
+    roots = {path.split("/")[0] for path in folders | {path for path in files if "/" in path}} - {"tunnel"}
+    crates = {path.parent.name for path in manifests()}
     elsewhere = ELSEWHERE.get(document.relative_to(ROOT).as_posix(), {})
     for line, section, span in spans_of(text_of(document)):
         for token in re.findall(r"[^\s`'\"(),;:=\[\]]+", span):
@@ -436,7 +444,7 @@ def check_layers(text: str, crates: dict[str, set[str]], report: Report) -> None
     rows = [
         (first + 1 + number, row[1], {name for name in row[2].split(", ") if name != "nothing"})
         for number, line in enumerate(section.split("\n"))
-        if (row := re.fullmatch(r"\| `crates/quiclab-(\w+)` \| .* \| ([^|]+) \|", line))
+        if (row := re.fullmatch(r"\| `(?:tunnel/)?crates/quiclab-([\w-]+)` \| .* \| ([^|]+) \|", line))
     ]
     order = [crate for _, crate, _ in rows]
     for number, crate, named in rows:
@@ -454,8 +462,7 @@ def check_layers(text: str, crates: dict[str, set[str]], report: Report) -> None
 def test_the_table_of_the_layers_is_that_of_the_manifests() -> None:
     problems = Problems()
     document = ROOT / "ARCHITECTURE.md"
-    manifests = sorted((ROOT / "crates").glob("quiclab-*/Cargo.toml"))
-    crates = {path.parent.name.removeprefix("quiclab-"): dependencies_of(path) for path in manifests}
+    crates = {path.parent.name.removeprefix("quiclab-"): dependencies_of(path) for path in manifests()}
     check_layers(document.read_text(encoding="utf-8"), crates, problems.of(document))
     problems.fail_if_any()
 
