@@ -109,7 +109,7 @@ pub struct Computation {
 }
 
 macro_rules! manifests {
-    ($($name:literal),+ $(,)?) => { [$(($name, include_str!(concat!("../plugins/", $name, ".toml")))),+] };
+    ($($name:literal),+ $(,)?) => { [$(($name, include_str!(concat!("plugins/", $name, ".toml")))),+] };
 }
 
 /// The plugins that are always there, by name: the files in `plugins/`.
