@@ -169,6 +169,7 @@ lint: setup
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo clippy $(CONNECT_IP) --all-targets --quiet -- -D warnings
 	$(RUN)/python tools/check_layers.py
+	$(RUN)/python tools/phrases.py
 	$(RUN)/ruff format --check
 	$(RUN)/ruff check
 	$(RUN)/mypy

@@ -27,12 +27,12 @@ import polars as pl
 import quiclab
 from quiclab import cli
 from quiclab.executors import Processes, loop
+from quiclab.experiment import Runs, execute
 from quiclab.native import extension
 from quiclab.result import run_resolved
 from quiclab.store import Store
 from quiclab.sweeps import Plan
-from quiclab.sweeps.run import execute, probe
-from quiclab.sweeps.runs import Runs
+from quiclab.sweeps.session import probe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

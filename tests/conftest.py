@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import os
 import shutil
 import signal
@@ -13,13 +14,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import polars as pl
 import pytest
 
 from quiclab.errors import RequestError
+from quiclab.executors import Processes
 from quiclab.kernel import newest_kernel
 from quiclab.lane.adapter import load_adapters
 from quiclab.lane.run import Lane
 from quiclab.stacks import catalogue
+from quiclab.store import Store
+from quiclab.sweeps import Plan
+from quiclab.sweeps.session import Session
 
 ROOT = Path(__file__).parent.parent
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -27,18 +33,25 @@ BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "
 # a shell lets its background jobs ignore it, and so would commands that tests interrupt
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: Part of a script: kills its process when the second shard is on the disk and before anything else is done.
-KILL_AFTER_TWO = """\
-import os, signal
+#: A script: the command line, with a shard after each few runs (the first argument); it kills itself when the second
+#: shard is on the disk and before anything else is done.
+KILLED_AFTER_TWO = """\
+import os, signal, sys
+from quiclab import cli, store
+from quiclab.executors import loop
 
-shards = 0
+append, shards = store.Store.append_frame, 0
 
-def kill_after_two():
+def killing(*arguments):
     global shards
+    append(*arguments)
     shards += 1
     if shards == 2:
         os.kill(os.getpid(), signal.SIGKILL)
 
+if __name__ == "__main__":
+    store.Store.append_frame, store.FLUSH_RUNS, store.FLUSH_S, loop.MAX_BATCH = killing, int(sys.argv[1]), 1e9, 1
+    sys.exit(cli.invoke(sys.argv[2:]))
 """
 
 SMALL = """\
@@ -112,6 +125,14 @@ def quiclab_process(
         cwd=cwd,
         env=os.environ | (env or {}),
     )
+
+
+def swept(plan: Plan, directory: Path, workers: int = 1) -> pl.DataFrame:
+    """The runs of a sweep; each of them succeeds."""
+    session = Session(plan, Store(directory), Processes(workers), io.StringIO())
+    outcome = session.run()
+    assert (outcome.done, outcome.failures) == (outcome.total, [])
+    return session.tables().runs
 
 
 def has_stack(name: str) -> bool:

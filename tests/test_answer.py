@@ -15,7 +15,7 @@ from quiclab.inspect import open_run, side
 from quiclab.inspect.source import DEFAULT_POINTS
 from quiclab.inspect.view import limits_of
 from quiclab.report.answer import answer, limited, losses
-from quiclab.sweeps import run
+from quiclab.sweeps import session
 
 SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios"
 Captured = pytest.CaptureFixture[str]
@@ -113,7 +113,7 @@ def test_a_family_of_controls_has_a_suggestion(small: Path, capsys: Captured) ->
 def test_a_long_sweep_says_first_how_long_it_takes(
     small: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "probe", lambda _: run.Probe(3600.0))
+    monkeypatch.setattr(session, "probe", lambda _: session.Probe(3600.0))
     assert invoke("sweep", small, "--seeds", "3", "--jobs", "1", "--out", tmp_path / "out") == 0
     said = capsys.readouterr().err
     assert said.index("all 3 runs take 3 h on 1 worker") < said.index("3 runs complete")

@@ -16,7 +16,7 @@ from quiclab.studies.validation.aqm_cells import BY_NAME, CELLS, NETWORKS, SECON
 from quiclab.studies.validation.blind import MODEL
 from quiclab.studies.validation.stored.sojourns import sojourns
 from quiclab.study.evaluate import Evaluation
-from quiclab.study.plan import jobs_of
+from quiclab.study.plan import Plan
 from quiclab.study.registry import find
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ def test_the_reference_is_the_kernel_with_queues_of_its_own() -> None:
         MODEL: None,
         aqm.KERNEL: Lane(clock="virtual", emulation="netem"),
     }
-    jobs = jobs_of(study, list(study.points((MODEL, aqm.KERNEL), 1, variants=())))
+    jobs = Plan(study, list(study.points((MODEL, aqm.KERNEL), 1, variants=()))).first_runs()
     assert len(jobs) == 160
-    programs = {job.labels["engine"]: '"stack":"linux"' in job.scenario.replace(" ", "") for job in jobs}
+    programs = {job.point.labels["engine"]: '"stack":"linux"' in job.scenario.replace(" ", "") for job in jobs}
     assert programs == {MODEL: False, aqm.KERNEL: True}
 
 

@@ -26,7 +26,7 @@ from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key
 from quiclab.study.manifest import read_manifest, write_manifest
 from quiclab.study.multiverse import multiverse
-from quiclab.study.plan import jobs_of
+from quiclab.study.plan import Plan
 from quiclab.study.registry import find
 
 
@@ -39,9 +39,9 @@ def test_a_case_depends_on_seed_and_number_alone() -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_cases_are_valid_scenarios_in_both_lanes(seed: int) -> None:
     study = find("validation/blind").with_seed(seed)
-    jobs = jobs_of(study, list(study.points((blind.MODEL, blind.KERNEL), 1, variants=())))
+    jobs = Plan(study, list(study.points((blind.MODEL, blind.KERNEL), 1, variants=()))).first_runs()
     assert len({job.scenario for job in jobs}) == 2 * CASES
-    assert {job.lane for job in jobs} == {None, Lane(clock="virtual")}
+    assert {job.recipe.lane for job in jobs} == {None, Lane(clock="virtual")}
     stacks = Lane(clock="virtual").stacks()
     for job in jobs[CASES :: CASES // 10]:
         assert "lab-tcp" not in Scenario.from_dict(json.loads(job.scenario)).resolved_json(stacks)
@@ -53,7 +53,7 @@ def test_all_flows_of_a_case_start_later(name: str, case: int) -> None:
     model = study.design.default_engine
     only = {"case": (str(case),), "configuration": (study.design.configurations[0].name,)}
     points = study.points((model,), 1, only, ("start_300us",))
-    first, later = (json.loads(job.scenario) for job in jobs_of(study, list(points)))
+    first, later = (json.loads(job.scenario) for job in Plan(study, list(points)).first_runs())
     starts = [{name: nanoseconds(flow["start"]) for name, flow in it["flows"].items()} for it in (first, later)]
     assert starts[1] == {name: start + 300_000 for name, start in starts[0].items()}
     for scenario in (first, later):

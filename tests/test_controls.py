@@ -13,7 +13,7 @@ from conftest import quiclab_process
 from quiclab.studies.controls import alone, beside, picoquic, picoquic_tests, views
 from quiclab.studies.controls.senders import TCP_CUBIC
 from quiclab.study.evaluate import Evaluation
-from quiclab.study.plan import jobs_of
+from quiclab.study.plan import Plan
 from quiclab.study.registry import find
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 def test_a_queue_is_a_part_of_the_bandwidth_delay_product() -> None:
     study = find("controls/alone")
-    jobs = jobs_of(study, list(study.points(("sim",), 1, variants=())))
+    jobs = Plan(study, list(study.points(("sim",), 1, variants=()))).first_runs()
     limits = {
-        tuple(job.labels[name] for name in ("rate_mbps", "rtt_ms", "queue_bdp")): json.loads(job.scenario)["links"][
-            "down"
-        ]["queue"]["bytes"]
+        tuple(job.point.labels[name] for name in ("rate_mbps", "rtt_ms", "queue_bdp")): json.loads(job.scenario)[
+            "links"
+        ]["down"]["queue"]["bytes"]
         for job in jobs
     }
     assert len(jobs) == 288 == len(limits) * len(alone.SENDERS)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import KILL_AFTER_TWO, ROOT
+from conftest import KILLED_AFTER_TWO, ROOT
 from quiclab import cli
 from quiclab.repetitions import next_count
 from quiclab.study.evaluate import Evaluation
@@ -61,18 +61,6 @@ SPREAD = replace(
 )
 STUDIES = (SPREAD,)
 '''
-KILLED = f"""\
-{KILL_AFTER_TWO}
-import functools, sys
-from quiclab import cli
-from quiclab.study import sweep
-
-if __name__ == "__main__":
-    sweep.execute = functools.partial(
-        sweep.execute, flush_runs=1, flush_seconds=1e9, on_flush=kill_after_two
-    )
-    sys.exit(cli.invoke(sys.argv[1:]))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -138,10 +126,10 @@ def test_a_killed_round_continues_to_the_same_results(home: Path, tmp_path: Path
     out = tmp_path / "out"
     shutil.copytree(home / "first", out)
     script = tmp_path / "killed.py"
-    script.write_text(KILLED)
+    script.write_text(KILLED_AFTER_TWO)
     arguments = ["study", "decide", NAME, "--max-runs", "20", "--jobs", "2", "--out", str(out)]
     killed = subprocess.run(
-        [sys.executable, str(script), *arguments], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, str(script), "1", *arguments], capture_output=True, text=True, timeout=120, check=False
     )
     assert killed.returncode == -9, killed.stderr
     manifest = read_manifest(out / NAME)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
 import pytest
 
 import quiclab
-from conftest import ROOT, has_stack, quiclab_process
+from conftest import ROOT, has_stack, quiclab_process, swept
 from quiclab.files import write_parquet
 from quiclab.scenario import Scenario, load
-from quiclab.study.job import Job
-from quiclab.study.sweep import collect, execute
+from quiclab.sweeps import Plan
 
 FILE = ROOT / "scenarios" / "dual_connectivity.toml"
 SEED = 7
@@ -53,13 +51,11 @@ def test_digests_of_stacks_differ() -> None:
 def test_workers_change_nothing(stack: str, size: str, tmp_path: Path) -> None:
     runs = 2 if stack == "aioquic" else 4
     text = default_point(stack, size).with_value("flows.dc.workload.size", "1 MB").resolved_json()
-    jobs = [Job({"run": run}, text, SEED + run, "") for run in range(runs)]
+    plan = Plan(file=Path("scenario.json"), text=text, seeds=runs, first_seed=SEED)
     tables = {}
     for workers in (1, 2):
         directory = tmp_path / str(workers)
-        outcome = execute(jobs, directory, workers=workers, stream=io.StringIO())
-        assert (outcome.done, outcome.failures) == (runs, [])
-        table = collect(jobs, directory)
+        table = swept(plan, directory, workers)
         write_parquet(directory / "table.parquet", table)
         tables[workers] = (table["digest"].to_list(), (directory / "table.parquet").read_bytes())
     assert tables[1] == tables[2]

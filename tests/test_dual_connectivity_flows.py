@@ -10,7 +10,7 @@ import pytest
 from quiclab.result import RunResult, run
 from quiclab.scenario import Scenario
 from quiclab.studies.dual_connectivity.fairness import interface_mbps, per_second_mbps, rates_by_second
-from quiclab.study.plan import jobs_of
+from quiclab.study.plan import Plan
 from quiclab.study.registry import find
 
 SECONDS = 5
@@ -19,11 +19,11 @@ SECONDS = 5
 def first_run(name: str) -> RunResult:
     """The first run of a study, cut to a few seconds."""
     study = find(name)
-    job = jobs_of(study, list(study.points(("lab-quic",), 1)))[0]
+    job = Plan(study, list(study.points(("lab-quic",), 1))).first_runs()[0]
     scenario = Scenario.from_dict(json.loads(job.scenario)).with_values(
         {"duration": f"{SECONDS} s", "until": "duration_over"}
     )
-    return run(scenario, job.seed, base_dir=job.base_dir)
+    return run(scenario, job.seed, base_dir=job.recipe.base_dir)
 
 
 def test_rates_of_flows_are_those_behind_their_bearers() -> None:

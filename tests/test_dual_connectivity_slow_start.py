@@ -9,7 +9,7 @@ from functools import cache
 from quiclab.result import run
 from quiclab.scenario import Scenario
 from quiclab.studies.dual_connectivity.alone import queue_drops
-from quiclab.study.plan import jobs_of
+from quiclab.study.plan import Plan
 from quiclab.study.registry import find
 
 SEEDS = range(1, 21)
@@ -24,11 +24,11 @@ def overflows(datagram: str) -> int:
         for point in study.points(("lab-quic",), 1)
         if point.configuration == "quic_large_buffer" and 5.0 in point.values.values()
     ]
-    job = jobs_of(study, points)[0]
+    job = Plan(study, points).first_runs()[0]
     scenario = Scenario.from_dict(json.loads(job.scenario)).with_values(
         {"flows.dc.workload.size": "6 MB", "hosts.client.receive_datagram": datagram}
     )
-    return sum(queue_drops(run(scenario, seed, base_dir=job.base_dir)) > 0 for seed in SEEDS)
+    return sum(queue_drops(run(scenario, seed, base_dir=job.recipe.base_dir)) > 0 for seed in SEEDS)
 
 
 def test_a_client_that_reads_slowly_ends_slow_start_before_the_queues_overflow() -> None:

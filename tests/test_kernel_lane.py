@@ -13,15 +13,15 @@ import pytest
 from conftest import ROOT
 from quiclab import frames
 from quiclab.errors import QuiclabError, RequestError
+from quiclab.experiment import Task, check
 from quiclab.lane.collect import Report
 from quiclab.lane.job import make_job
 from quiclab.lane.run import Lane, _identity_of, _merge, _remove_older
 from quiclab.result import RunResult, run
 from quiclab.scenario import Scenario, load
-from quiclab.study.plan import jobs_of
+from quiclab.study import plan as study_plan
 from quiclab.study.registry import find_all
-from quiclab.sweeps.plan import Plan, Task
-from quiclab.sweeps.run import check
+from quiclab.sweeps import Plan
 
 LANES = ROOT / "scenarios" / "lanes.toml"
 LINUX = ("flows.main.stack", "linux")
@@ -221,9 +221,9 @@ def test_an_engine_of_the_kernel_lane_runs_programs_in_the_place_of_models() -> 
     points = list(study.points(("sim", "kernel-virtual"), 1, {"configuration": ("reno",), "path": ("2mbit_40ms_q2",)}))
     stacks = [point.changes["flows.main.stack"] for point in points]
     assert stacks == ["lab-tcp", "linux"]
-    sim, kernel = jobs_of(study, points)
-    assert sim.lane is None
-    assert kernel.lane == engines["kernel-virtual"].lane
+    sim, kernel = study_plan.Plan(study, points).first_runs()
+    assert sim.recipe.lane is None
+    assert kernel.recipe.lane == engines["kernel-virtual"].lane
     assert "--lane kernel --clock virtual" in kernel.replay
     assert study.engines_of("kernel", "default") == ("kernel-virtual",)
     with pytest.raises(RequestError, match=r'engines: expected .* in lane kernel, got "sim"'):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -11,10 +11,10 @@ import pytest
 from quiclab.calibration import network
 from quiclab.calibration.network import Check, burst, goodput, networks, queue, rate, round_trip, route, verdict
 from quiclab.errors import QuiclabError
+from quiclab.experiment.networks import check_networks
 from quiclab.lane.run import Lane
 from quiclab.scenario import load
-from quiclab.study import sweep
-from quiclab.study.job import Job
+from quiclab.sweeps import Plan
 
 
 @pytest.fixture
@@ -97,8 +97,7 @@ def test_a_bearer_has_the_rate_of_its_links(request: pytest.FixtureRequest) -> N
 
 
 def test_a_sweep_measures_each_network_once(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    scenario = load(request.config.rootpath / "scenarios" / "lanes.toml")
-    slower = load(request.config.rootpath / "scenarios" / "lanes.toml", [("links.far.delay", "50 ms")])
+    file = request.config.rootpath / "scenarios" / "lanes.toml"
     measured = []
 
     def calibrate(scenario: Any, *_: Any) -> list[Check]:
@@ -106,10 +105,12 @@ def test_a_sweep_measures_each_network_once(monkeypatch: pytest.MonkeyPatch, req
         return [Check("main", "rate down", "Mbit/s", 20.0, 10.0, measured[-1] == "20 ms")]
 
     monkeypatch.setattr(network, "calibrate", calibrate)
-    jobs = [Job({}, json.dumps(scenario.to_dict()), seed, "", lane=Lane()) for seed in (1, 2)]
-    sweep.check_networks(jobs, StringIO())
+
+    text, varied = file.read_text(), ("links.far.delay=20 ms,50 ms",)
+    plan = Plan(file=file, text=text, sets=(("flows.main.stack", "linux"),), varied=varied, lane=Lane())
+    check_networks(plan, [0, 0], StringIO())
     assert measured == ["20 ms"]
-    sweep.check_networks([Job({}, slower.to_json(), 1, "", lane=Lane("virtual"))], StringIO())
+    check_networks(replace(plan, lane=Lane("virtual")), [1], StringIO())
     assert measured == ["20 ms"]
     with pytest.raises(QuiclabError, match="does not match the scenario: rate down of flow `main` is 10"):
-        sweep.check_networks([*jobs, Job({}, slower.to_json(), 1, "", lane=Lane())], StringIO())
+        check_networks(plan, [0, 1], StringIO())

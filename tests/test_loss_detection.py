@@ -15,11 +15,11 @@ from quiclab.losses.verdict import agrees, agrees_in_number
 from quiclab.report.figures import specification
 from quiclab.result import run_and_keep
 from quiclab.scenario import Scenario
+from quiclab.store import Store
 from quiclab.studies.validation.loss_detection_cases import BY_NAME
-from quiclab.study import sweep
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import write_manifest
-from quiclab.study.plan import jobs_of
+from quiclab.study.plan import Plan
 from quiclab.study.registry import find
 
 NAME = "validation/loss_detection"
@@ -175,8 +175,10 @@ def kept(configuration: str, case: str) -> dict[str, object]:
     """Run one cell of the study."""
     study = find(NAME)
     only = {"configuration": (configuration,), "case": (case,)}
-    [job] = jobs_of(study, list(study.points(("sim",), 1, only)))
-    result = run_and_keep(Scenario.from_dict(json.loads(job.scenario)), job.seed, job.base_dir, job.keep)
+    [job] = Plan(study, list(study.points(("sim",), 1, only))).first_runs()
+    result = run_and_keep(
+        Scenario.from_dict(json.loads(job.scenario)), job.seed, job.recipe.base_dir, job.recipe.recording.keep
+    )
     found: dict[str, object] = result.data["kept"]
     return found
 
@@ -206,11 +208,14 @@ def test_extracted_data_is_stored_and_reported(tmp_path: Path) -> None:
     study = find(NAME)
     names = ("lab-quic:rfc9002", "lab-quic:chromium-quic1", "quinn")
     only = {"configuration": names, "case": ("late_20",)}
-    jobs = jobs_of(study, list(study.points(("sim",), 1, only)))
-    assert len({job.identity for job in jobs}) == len({replace(job, keep=None).identity for job in jobs}) == 3
-    assert jobs[0].identity != replace(jobs[0], keep=None).identity
+    points = list(study.points(("sim",), 1, only))
+    plan = Plan(study, points)
+    without = Plan(replace(study, measures=replace(study.measures, keep=None)), points)
+    identities = [{one.identity(index)[0] for index in range(len(one))} for one in (plan, without)]
+    assert list(map(len, identities)) == [3, 3]
+    assert not identities[0] & identities[1]
     directory = tmp_path / study.name
-    outcome = sweep.execute(jobs, directory, workers=1)
+    outcome = plan.run(Store(directory), workers=1)
     assert outcome.failures == []
     write_manifest(study, directory, 1, partial=True)
     evaluation = Evaluation(study, tmp_path)

@@ -15,7 +15,7 @@ from quiclab.pacing.runs.queueing import losers, queue_of, releases
 from quiclab.result import RunResult, run_and_keep
 from quiclab.scenario import Scenario
 from quiclab.stats import summarise
-from quiclab.study.plan import jobs_of
+from quiclab.study.plan import Plan
 from quiclab.study.registry import find
 
 MS = 1_000_000
@@ -25,8 +25,10 @@ def measured(study_name: str, **labels: object) -> dict[str, float]:
     """Run a setting once and return all metrics of the study."""
     study = find(f"pacing/{study_name}")
     only = {key: (str(value),) for key, value in labels.items()}
-    job = jobs_of(study, list(study.points(("lab-quic",), 1, only, ())))[0]
-    result = run_and_keep(Scenario.from_dict(json.loads(job.scenario)), job.seed, job.base_dir, job.keep)
+    job = Plan(study, list(study.points(("lab-quic",), 1, only, ()))).first_runs()[0]
+    result = run_and_keep(
+        Scenario.from_dict(json.loads(job.scenario)), job.seed, job.recipe.base_dir, job.recipe.recording.keep
+    )
     return {metric.name: metric.measure(result) for metric in study.measures.metrics}
 
 

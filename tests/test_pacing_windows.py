@@ -14,7 +14,7 @@ from quiclab.pacing.runs import windows
 from quiclab.pacing.runs.taps import of_flow
 from quiclab.result import RunResult, run_and_keep
 from quiclab.scenario import Scenario
-from quiclab.study.plan import jobs_of
+from quiclab.study.plan import Plan
 from quiclab.study.registry import find
 
 FRAME_BYTES = 1250
@@ -26,7 +26,7 @@ def run_of(study: str, cost_us: int | None = None, variants: tuple[str, ...] = (
     """Run a setting for 12 s; with a cost of a datagram in place of that of its host."""
     found = find(f"pacing/{study}")
     only = {key: (str(value),) for key, value in labels.items()}
-    job = jobs_of(found, list(found.points(("lab-quic",), 1, only, variants)))[-1]
+    job = Plan(found, list(found.points(("lab-quic",), 1, only, variants))).first_runs()[-1]
     scenario = json.loads(job.scenario)
     scenario["duration"] = f"{SECONDS} s"
     scenario["flows"]["main"]["workload"] = {"kind": "download", "duration": f"{SECONDS} s"}
@@ -34,7 +34,7 @@ def run_of(study: str, cost_us: int | None = None, variants: tuple[str, ...] = (
         timers = {"timer_slack": scenario["hosts"]["user"]["timer_slack"]}
         costs = {key: f"{cost_us} us" for key in ("send_datagram", "receive_datagram") if cost_us}
         scenario["hosts"]["user"] = timers | costs
-    return run_and_keep(Scenario.from_dict(scenario), job.seed, job.base_dir, job.keep)
+    return run_and_keep(Scenario.from_dict(scenario), job.seed, job.recipe.base_dir, job.recipe.recording.keep)
 
 
 def metrics_of(study: str, result: RunResult) -> dict[str, float]:

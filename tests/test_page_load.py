@@ -17,7 +17,7 @@ from quiclab.quantity import milliseconds
 from quiclab.scenario import Scenario, load
 from quiclab.studies.page_load.common import BROWSER_TIMES, CLIENT, REFERENCE
 from quiclab.study import Study
-from quiclab.study.plan import jobs_of
+from quiclab.study.plan import Plan
 from quiclab.study.published import read_published
 from quiclab.study.registry import find
 
@@ -30,9 +30,9 @@ def load_times(name: str, runs: int = 2, variant: str = "", **where: str) -> dic
     only = {key: (value,) for key, value in where.items()} | ({"variant": (variant,)} if variant else {})
     points = list(study.points(("lab-quic",), runs, only, (variant,) if variant else ()))
     found: dict[tuple[object, ...], list[float]] = {}
-    for job in jobs_of(study, points):
+    for job in Plan(study, points).first_runs():
         result = quiclab.run(Scenario.from_dict(json.loads(job.scenario)), job.seed, base_dir=ROOT / "scenarios")
-        key = tuple(job.labels[column] for column in study.design.columns)
+        key = tuple(job.point.labels[column] for column in study.design.columns)
         found.setdefault(key, []).append(study.measures.metric.value(result, {}))
     return {key: fmean(values) for key, values in found.items()}
 

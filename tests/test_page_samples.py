@@ -10,10 +10,10 @@ import pytest
 
 from conftest import tool
 from quiclab.errors import QuiclabError
-from quiclab.study import sweep
+from quiclab.store import Store
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import write_manifest
-from quiclab.study.plan import jobs_of, results_directory
+from quiclab.study.plan import Plan, results_directory
 from quiclab.study.registry import find
 
 SAMPLE, VALUES, PAGE = (tool(name) for name in ("page_sample", "page_values", "study_pages"))
@@ -92,7 +92,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("results")
     study = find(STUDY)
     directory = results_directory(study, out)
-    outcome = sweep.execute(jobs_of(study, list(study.points((ENGINE,), 1, variants=()))[:SETTINGS]), directory)
+    outcome = Plan(study, list(study.points((ENGINE,), 1, variants=()))[:SETTINGS]).run(Store(directory))
     assert outcome.done == SETTINGS
     write_manifest(study, directory, 1, partial=True, variants=())
     return out

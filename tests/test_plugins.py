@@ -9,14 +9,13 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from conftest import ROOT, has_stack, quiclab_process
+from conftest import ROOT, has_stack, quiclab_process, swept
 from quiclab import RequestError, ScenarioError, cli, load, run
+from quiclab.inputs import code_of, fingerprint
 from quiclab.native import extension
 from quiclab.plugins import FunctionError, function_names, load_functions, source_files
 from quiclab.scenario import Scenario
-from quiclab.study.inputs import code_of, fingerprint
-from quiclab.study.job import Job
-from quiclab.study.sweep import collect, execute
+from quiclab.sweeps import Plan
 
 SCENARIO = """\
 version = 1
@@ -511,13 +510,8 @@ def test_a_function_that_is_not_there_is_named_with_its_line(folder: Path, name:
 
 def test_workers_of_a_sweep_find_the_functions_themselves(folder: Path) -> None:
     path = quic(folder, '{ operation = "compute.congestion_window", after = "mine:halve" }')
-    scenario = load(path).resolved_json()
-    jobs = [Job({"seed_number": seed}, scenario, seed, "", str(folder)) for seed in (1, 2, 3)]
-    tables = []
-    for workers in (1, 2):
-        out = folder / f"results{workers}"
-        assert execute(jobs, out, workers=workers).executed == 3
-        tables.append(collect(jobs, out)["digest"].to_list())
+    plan = Plan(file=path, text=path.read_text(), seeds=3)
+    tables = [swept(plan, folder / f"results{workers}", workers)["digest"].to_list() for workers in (1, 2)]
     assert tables[0] == tables[1] == [run(load(path), seed, base_dir=folder).digest for seed in (1, 2, 3)]
 
 

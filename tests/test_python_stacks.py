@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import io
 import json
 import shutil
 import sys
@@ -15,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from conftest import ROOT, has_stack, quiclab_process
+from conftest import ROOT, has_stack, quiclab_process, swept
 from quiclab import QuiclabError, RequestError, ScenarioError, load, run
+from quiclab.identity import setting_of
 from quiclab.stacks import (
     Connected,
     EndpointSetup,
@@ -31,8 +31,7 @@ from quiclab.stacks import (
     registry,
     unavailable,
 )
-from quiclab.study.job import Job
-from quiclab.study.sweep import collect, execute
+from quiclab.sweeps import Plan
 
 EXAMPLE = ROOT / "examples" / "python_stack"
 TOY = EXAMPLE / "toy.toml"
@@ -161,22 +160,16 @@ def test_it_repairs_losses_and_the_seed_fixes_them() -> None:
 
 
 def test_workers_of_a_sweep_have_registered_stacks(toy: PythonStack, tmp_path: Path) -> None:
-    text = load(TOY, [("links.down1.loss", "10 %")]).resolved_json()
-    jobs = [Job({"run": seed}, text, seed, "") for seed in range(4)]
-    tables = []
-    for workers in (1, 2):
-        outcome = execute(jobs, tmp_path / str(workers), workers=workers, stream=io.StringIO())
-        assert (outcome.done, outcome.failures) == (4, [])
-        tables.append(collect(jobs, tmp_path / str(workers)))
-    assert tables[0]["digest"].to_list() == tables[1]["digest"].to_list()
-    assert json.loads(tables[0]["result"][0])["versions"]["toy"] == toy.version
+    plan = Plan(file=TOY, text=TOY.read_text(), sets=(("links.down1.loss", "10 %"),), seeds=4)
+    tables = [swept(plan, tmp_path / str(workers), workers)["digest"].to_list() for workers in (1, 2)]
+    assert tables[0] == tables[1]
+    assert f"toy {toy.version}" in plan.identity(0)[1]
 
 
 def test_a_stack_that_workers_cannot_import_is_refused(toy: PythonStack, tmp_path: Path) -> None:
     register(replace(toy, name="local", validate=lambda _: None))
-    jobs = [Job({}, load(TOY).resolved_json(), 1, "")]
     with pytest.raises(RequestError, match="a registered stack is not available to worker processes"):
-        execute(jobs, tmp_path / "out", stream=io.StringIO())
+        swept(Plan(file=TOY, text=TOY.read_text()), tmp_path / "out")
 
 
 def test_the_identity_of_a_run_covers_the_code_of_its_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,7 +182,7 @@ def test_the_identity_of_a_run_covers_the_code_of_its_stack(tmp_path: Path, monk
 
     def identities() -> list[str]:
         scenarios = [{"flows": {"f": {"sender": {"stack": stack}}}} for stack in ("mine", "ours", "quinn")]
-        return [Job({}, json.dumps(scenario), 1, "").identity for scenario in scenarios]
+        return [setting_of(json.dumps(scenario), tmp_path)[0] for scenario in scenarios]
 
     for name, module in (("mine", "mine"), ("ours", "package")):
         register(stack_of(name, importlib.import_module(module).endpoint))

@@ -11,7 +11,7 @@ import pytest
 from quiclab.study.compare import table_rows
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import write_manifest
-from quiclab.study.plan import jobs_of, results_directory
+from quiclab.study.plan import Plan, results_directory
 from quiclab.study.ran import implementation, option_bytes, option_of
 from quiclab.study.registry import find
 
@@ -55,9 +55,9 @@ def described(study: str, engine: str, configuration: str) -> dict[str, object]:
     point = next(
         point for point in found.points((engine,), 1, {"configuration": (configuration,)}) if not point.variant
     )
-    (job,) = jobs_of(found, [point])[:1]
+    (job,) = Plan(found, [point]).first_runs()[:1]
     assert found.presentation.describe is not None
-    return dict(found.presentation.describe(json.loads(job.scenario), job.labels))
+    return dict(found.presentation.describe(json.loads(job.scenario), job.point.labels))
 
 
 @pytest.mark.parametrize(

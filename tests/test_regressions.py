@@ -21,7 +21,7 @@ from quiclab.study import Study
 from quiclab.study.criteria import Outcome
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key
-from quiclab.study.plan import jobs_of
+from quiclab.study.plan import Plan
 from quiclab.study.registry import find
 
 NAME = "validation/regressions"
@@ -43,9 +43,9 @@ class Stored:
 
 def test_settings_are_valid_scenarios_in_both_lanes() -> None:
     study = find(NAME)
-    jobs = jobs_of(study, list(study.points((MODEL, KERNEL), 1, variants=())))
+    jobs = Plan(study, list(study.points((MODEL, KERNEL), 1, variants=()))).first_runs()
     assert len({job.scenario for job in jobs}) == 2 * len(BY_NAME)
-    assert {job.lane for job in jobs} == {None, Lane(clock="virtual")}
+    assert {job.recipe.lane for job in jobs} == {None, Lane(clock="virtual")}
     stacks = Lane(clock="virtual").stacks()
     for job in jobs[len(BY_NAME) :]:
         scenario = Scenario(json.loads(job.scenario), study.home / "scenarios")
@@ -76,7 +76,7 @@ def test_a_setting_without_timestamps_differs_in_nothing_else() -> None:
     study = find(NAME)
     names = ("bearer_jitter", "bearer_jitter_no_timestamps")
     points = study.points((MODEL,), 1, only={"cell": names}, variants=())
-    one, other = (json.loads(job.scenario) for job in jobs_of(study, list(points)))
+    one, other = (json.loads(job.scenario) for job in Plan(study, list(points)).first_runs())
     for end in ("sender", "receiver"):
         assert other["flows"]["flow1"][end]["tcp"].pop("timestamps") is False
     assert one == other

@@ -23,8 +23,7 @@ from quiclab.files import file_names
 from quiclab.report.study_page import digest_of_digests
 from quiclab.study.compare import table_rows
 from quiclab.study.evaluate import Evaluation
-from quiclab.study.job import Job
-from quiclab.study.plan import jobs_of
+from quiclab.study.plan import Plan
 from quiclab.study.registry import find
 
 NAME = "tiny/rate"
@@ -65,12 +64,12 @@ def test_the_measured_table_is_read_while_its_inputs_are_the_same(results: Path,
     shutil.copytree(results, out)
     directory = out / NAME
 
-    def resolved(_: Evaluation) -> list[Job]:
+    def resolved(_: Evaluation) -> None:
         raise AssertionError("runs are resolved again")
 
     table = Evaluation(find(NAME), out).table
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Evaluation, "jobs", property(resolved))
+        patch.setattr(Evaluation, "all_runs", property(resolved))
         again = Evaluation(find(NAME), out)
         assert again.table.equals(table)
         assert table_rows(again, ["quinn"]) == table_rows(Evaluation(find(NAME), results), ["quinn"])
@@ -86,7 +85,7 @@ def test_the_measured_table_is_read_while_its_inputs_are_the_same(results: Path,
                 _ = Evaluation(find(NAME), out).table
             patch.undo()
             assert Evaluation(find(NAME), out).table.equals(table)
-            patch.setattr(Evaluation, "jobs", property(resolved))
+            patch.setattr(Evaluation, "all_runs", property(resolved))
 
 
 def test_table_formats_and_engines(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -184,7 +183,7 @@ def test_replay_names_a_file_that_is_there(tmp_path: Path, monkeypatch: pytest.M
     points = list(study.points(("quinn",), 1, {"rate": ("5",), "variant": ("",)}))
     for directory in (ROOT, TINY, tmp_path):
         monkeypatch.chdir(directory)
-        words = shlex.split(jobs_of(study, points)[0].replay)
+        words = shlex.split(Plan(study, points).first_runs()[0].replay)
         assert words[:2] == ["quiclab", "run"]
         assert Path(words[2]).samefile(TINY / "scenarios" / "tiny.toml")
         assert Path(words[2]).is_absolute() == (directory == tmp_path)

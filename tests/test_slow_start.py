@@ -17,7 +17,7 @@ from quiclab.studies.slow_start.measures import LOST, THRESHOLD
 from quiclab.studies.slow_start.paths import PATHS, Path
 from quiclab.studies.slow_start.stored import recorded
 from quiclab.study.evaluate import Evaluation
-from quiclab.study.plan import jobs_of
+from quiclab.study.plan import Plan
 from quiclab.study.registry import find
 
 BY_NAME = {start.name: start for start in starts.STARTS}
@@ -25,12 +25,12 @@ BY_NAME = {start.name: start for start in starts.STARTS}
 
 def test_every_start_is_run_in_both_stacks_on_every_path() -> None:
     study = find("slow_start/alone")
-    jobs = jobs_of(study, list(study.points(("sim",), 1, variants=())))
+    jobs = Plan(study, list(study.points(("sim",), 1, variants=()))).first_runs()
     assert len(jobs) == len(starts.STARTS) * len(starts.STACKS) * len(alone.QUEUES_BDP) * len(PATHS)
-    [satellite_job, *_] = [
-        job for job in jobs if job.labels["path"] == "250 Mbit/s, 600 ms" and job.labels["queue_bdp"] == 4
+    [satellite, *_] = [
+        job for job in jobs if job.point.labels["path"] == "250 Mbit/s, 600 ms" and job.point.labels["queue_bdp"] == 4
     ]
-    scenario = json.loads(satellite_job.scenario)
+    scenario = json.loads(satellite.scenario)
     # 18.75 MB, four times; 32 round trips
     assert scenario["links"]["down"]["queue"]["bytes"] == "75 MB"
     assert scenario["duration"] == "19.2 s"
@@ -47,11 +47,11 @@ def test_only_the_jumps_know_something_of_the_path() -> None:
 
 def test_a_disturbance_is_a_flow_that_is_there_or_jitter() -> None:
     study = find("slow_start/disturbed")
-    jobs = jobs_of(study, list(study.points(("sim",), 1, variants=())))
+    jobs = Plan(study, list(study.points(("sim",), 1, variants=()))).first_runs()
     found: dict[str, Any] = {}
     for job in jobs:
-        if (job.labels["path"], job.labels["stack"]) == ("10 Mbit/s, 100 ms", "lab-quic"):
-            found.setdefault(str(job.labels["disturbance"]), json.loads(job.scenario))
+        if (job.point.labels["path"], job.point.labels["stack"]) == ("10 Mbit/s, 100 ms", "lab-quic"):
+            found.setdefault(str(job.point.labels["disturbance"]), json.loads(job.scenario))
     assert {name: sorted(scenario["flows"]) for name, scenario in found.items()} == {
         disturbed.CALM: ["main"],
         disturbed.CROSS: ["main", "other"],

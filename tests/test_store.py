@@ -15,14 +15,13 @@ import quiclab
 from quiclab import cli
 from quiclab.errors import RequestError
 from quiclab.executors import Processes
+from quiclab.experiment import Runs, execute
 from quiclab.housekeeping import is_current
 from quiclab.identity import PART_RESULTS, RESULTS
 from quiclab.native import build_id
 from quiclab.stacks.registry import version_of
 from quiclab.store import IDENTITY, MANY, Store
 from quiclab.sweeps import Plan
-from quiclab.sweeps.run import execute
-from quiclab.sweeps.runs import Runs
 from quiclab.sweeps.table import runs_table
 from quiclab.unfinished import ENDING
 
@@ -117,22 +116,22 @@ def plan_of(file: Path) -> Plan:
 
 
 def test_settings_that_are_the_same_scenario_run_once(small: Path, tmp_path: Path) -> None:
-    runs = Runs.of(plan_of(small))
-    outcome = execute(runs, Store(tmp_path), Processes(1), stream=io.StringIO())
-    assert (outcome.total, outcome.done, outcome.executed) == (4, 4, 2)
-    table, _ = runs_table(runs, Store(tmp_path))
+    plan = plan_of(small)
+    outcome = execute(Runs.of(plan), Store(tmp_path), Processes(1), stream=io.StringIO())
+    assert (outcome.total, outcome.done, outcome.executed) == (2, 2, 2)
+    table, _ = runs_table(plan, Runs.of(plan), Store(tmp_path))
     assert table["setting"].to_list() == [0, 0, 1, 1]
     assert table["digest"].to_list()[:2] == table["digest"].to_list()[2:]
 
 
 def test_a_run_that_was_measured_for_another_metric_keeps_its_first_one(small: Path, tmp_path: Path) -> None:
-    goodput = Runs.of(plan_of(small))
-    delivered = Runs.of(replace(goodput.plan, metrics=("delivered",)))
+    plan = plan_of(small)
+    goodput, delivered = Runs.of(plan), Runs.of(replace(plan, metrics=("delivered",)))
     store = Store(tmp_path)
     execute(goodput, store, Processes(1), stream=io.StringIO())
-    before, _ = runs_table(goodput, store)
+    before, _ = runs_table(plan, goodput, store)
     execute(delivered, store, Processes(1), stream=io.StringIO())
-    assert runs_table(goodput, store)[0].equals(before)
+    assert runs_table(plan, goodput, store)[0].equals(before)
     assert execute(goodput, store, Processes(1), stream=io.StringIO()).executed == 0
 
 

@@ -19,13 +19,14 @@ from conftest import ROOT
 from quiclab import cli
 from quiclab.cli.study_group import for_each, with_keys, with_lane
 from quiclab.errors import QuiclabError, RequestError, StoppedError
+from quiclab.experiment import Runs, Task
 from quiclab.metrics import Statistics
 from quiclab.result import FlowResult, RunResult
 from quiclab.scenario import load
 from quiclab.studies.page_load.bulk import RATE_MBPS
 from quiclab.study import Study, registry
 from quiclab.study.evaluate import Evaluation
-from quiclab.study.plan import jobs_of
+from quiclab.study.plan import Plan
 from quiclab.study.published import number, read_published
 from quiclab.study.registry import find, find_all, studies
 
@@ -151,9 +152,10 @@ def test_the_grid_is_that_of_the_published_table(name: str) -> None:
 def test_scenarios_are_the_published_default_point() -> None:
     study = find("dual_connectivity/batch_size")
     points = list(study.points(("quinn",), only={"batch": ("2",), "variant": ("",)}))
-    jobs = jobs_of(study, points)
-    assert [job.seed for job in jobs] == [*range(1, 11)] * 3
-    for job, buffer in ((jobs[0], 212_992), (jobs[10], 33_554_432)):
+    plan = Plan(study, points)
+    assert Runs.of(plan).seeds.tolist() == [*range(1, 11)] * 3
+    jobs = plan.first_runs()
+    for job, buffer in ((jobs[0], 212_992), (jobs[1], 33_554_432)):
         tree = json.loads(job.scenario)
         assert tree["bearers"]["dc"]["batch_packets"] == 2
         size, unit = tree["hosts"]["client"]["receive_buffer"].split()
@@ -172,7 +174,7 @@ def test_scenarios_are_the_published_default_point() -> None:
     assert jobs[0].replay.startswith("quiclab run scenarios/dual_connectivity.toml --set ")
     assert "--set bearers.dc.batch_packets=2" in jobs[0].replay
     assert 'receive_buffer = "212992 B"' in jobs[0].replay
-    tcp = json.loads(jobs[20].scenario)["flows"]["dc"]
+    tcp = json.loads(jobs[2].scenario)["flows"]["dc"]
     assert (tcp["stack"], tcp["sender"]["profile"], tcp["receiver"]["profile"]) == (
         "lab-tcp",
         "linux-5.3",
@@ -181,14 +183,14 @@ def test_scenarios_are_the_published_default_point() -> None:
     assert tcp["sender"]["tcp"]["mss"] == tcp["receiver"]["tcp"]["mss"] == "1280 B"
     assert tcp["sender"]["tls"]["version"] == "1.3"
     assert (tcp["workload"]["kind"], tcp["workload"]["html"]) == ("page", "100 MB")
-    assert jobs[3].replay.endswith("--seed 4")
+    assert plan.replay_of(Task(0, 4)).endswith("--seed 4")
 
 
 def test_variants_change_only_their_fields() -> None:
     study = find(NAME)
     only = {"share": ("50",), "configuration": ("quic_large_buffer",)}
     points = list(study.points(("lab-quic",), 10, only))
-    scenarios = {job.labels["variant"]: json.loads(job.scenario) for job in jobs_of(study, points)}
+    scenarios = {job.point.labels["variant"]: json.loads(job.scenario) for job in Plan(study, points).first_runs()}
     assert set(scenarios) == {"", *(variant.name for variant in study.design.variants)}
     costs = {name: tree["hosts"]["client"].pop("receive_datagram") for name, tree in scenarios.items()}
     assert {name: cost for name, cost in costs.items() if cost != "100 us"} == {
@@ -200,7 +202,8 @@ def test_variants_change_only_their_fields() -> None:
     assert all(constant[link]["delay"]["distribution"] == "constant" for link in ("down1", "down2", "up1"))
     # readings of the QUIC client's host leave TCP as it is, and are not run twice
     tcp = list(study.points(("lab-quic",), 1, {**only, "configuration": ("tcp",)}))
-    identities = {job.labels["variant"]: job.identity for job in jobs_of(study, tcp)}
+    plan = Plan(study, tcp)
+    identities = {point.variant: plan.identity(index) for index, point in enumerate(tcp)}
     assert identities["slow_receiver"] == identities["memory_at_once"] == identities[""]
     assert identities["no_jitter"] != identities[""]
 
@@ -209,10 +212,10 @@ def test_parts_of_one_run_are_one_run() -> None:
     study = find("dual_connectivity/fairness_share")
     points = list(study.points(("lab-quic",), 2, {"share": ("50",)}, ()))
     assert [point.values["flow"] for point in points] == ["dc", "sc1", "sc2"]
-    jobs = jobs_of(study, points)
-    assert len(jobs) == 6
-    assert len({job.identity for job in jobs}) == 2
-    tree = json.loads(jobs[0].scenario)
+    plan = Plan(study, points)
+    runs = Runs.of(plan)
+    assert (len(runs), runs.is_first.sum()) == (6, 2)
+    tree = json.loads(plan.scenario(0))
     assert {name: flow["down"] for name, flow in tree["flows"].items()} == {
         name: ["proxies", name] for name in ("dc", "sc1", "sc2")
     }
@@ -232,10 +235,9 @@ def test_all_parts_of_a_setting_are_measured_in_the_same_runs() -> None:
         assert {len(found) for found in seeds.values()} == {1}, study.name
         if study.design.parts:
             names.append(study.name)
-            jobs = jobs_of(study, points)
-            runs = {(job.scenario, job.seed) for job in jobs}
-            assert len(runs) == len(seeds) * repetitions, study.name
-            assert len(jobs) == len(runs) * math.prod(len(part.values) for part in study.design.parts)
+            runs = Runs.of(Plan(study, points))
+            assert (different := runs.is_first.sum()) == len(seeds) * repetitions, study.name
+            assert len(runs) == different * math.prod(len(part.values) for part in study.design.parts)
     assert {"page_load/fairness", "pacing/clusters", "tunnel/bottleneck"} <= set(names)
 
 
@@ -258,8 +260,8 @@ def test_the_columns_of_a_setting_are_those_of_its_published_row(name: str) -> N
     study = find(f"dual_connectivity/{name}")
     published = {row.key: row.cells for row in read_published(study)}
     compared = 0
-    for job in jobs_of(study, list(study.points(("lab-quic",), 1, None, ()))):
-        key = tuple(job.labels[column] for column in study.design.columns)
+    for job in Plan(study, list(study.points(("lab-quic",), 1, None, ()))).first_runs():
+        key = tuple(job.point.labels[column] for column in study.design.columns)
         assert study.presentation.describe is not None
         described = study.presentation.describe(
             json.loads(job.scenario), dict(zip(study.design.columns, key, strict=True))
@@ -290,7 +292,7 @@ def tolerance(value: object, cell: str) -> float:
 def test_a_setting_that_removes_entries_is_replayed_by_its_command(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     study = find(name)
-    job = jobs_of(study, list(study.points(study.chosen_engines("default"), 1, {}, ()))[:1])[0]
+    job = Plan(study, list(study.points(study.chosen_engines("default"), 1, {}, ()))[:1]).first_runs()[0]
     file, *words = shlex.split(job.replay.removeprefix("quiclab run "))
     sets = [word.partition("=") for flag, word in pairwise(words) if flag == "--set"]
     scenario = load(file, [(path, value) for path, _, value in sets])

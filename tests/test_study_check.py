@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from quiclab.errors import QuiclabError, RequestError
+from quiclab.experiment.own_code import own_code
 from quiclab.study import Metric, Study
-from quiclab.study.check import check_study, own_code
+from quiclab.study.check import check_study
 from quiclab.study.claims import Claim
 from quiclab.study.findings import Grid, Sample
 from quiclab.study.registry import find, studies

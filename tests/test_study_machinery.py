@@ -11,27 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from conftest import KILL_AFTER_TWO, ROOT
+from conftest import KILLED_AFTER_TWO, ROOT
 from quiclab import cli
 from quiclab.store import Store
 
 STUDY = "tiny/rate"
 RUNS = 2 * 2 * 3  # of two configurations and two rates; variants are not asked for
 FLUSH_RUNS = 3
-
-# `quiclab study run`
-KILLED = f"""\
-{KILL_AFTER_TWO}
-import functools, sys
-from quiclab import cli
-from quiclab.study import sweep
-
-if __name__ == "__main__":
-    sweep.execute = functools.partial(
-        sweep.execute, flush_runs=int(sys.argv[1]), flush_seconds=1e9, on_flush=kill_after_two
-    )
-    sys.exit(cli.invoke(sys.argv[2:]))
-"""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -88,7 +74,7 @@ def test_workers_do_not_change_the_results_of_a_study(whole: dict[str, bytes], t
 
 def test_a_killed_study_continues_to_the_same_table(whole: dict[str, bytes], tmp_path: Path) -> None:
     script = tmp_path / "killed.py"
-    script.write_text(KILLED)
+    script.write_text(KILLED_AFTER_TWO)
     out = tmp_path / "out"
     arguments = [str(FLUSH_RUNS), "study", "run", STUDY, "--jobs", "2", "--out", str(out)]
     # returns only when the pipes are closed, hence when no worker is left

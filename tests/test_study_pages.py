@@ -13,10 +13,9 @@ import pytest
 from conftest import tool
 from quiclab.errors import QuiclabError
 from quiclab.study.plan import available_engines
+from quiclab.study.recording import result_of
 from quiclab.study.registry import find
-from quiclab.study.sweep import result_of
 from quiclab.study.trial import measured
-from quiclab.study.workers import run_job
 
 TERMS, PAGE, SAMPLE = (tool(name) for name in ("page_terms", "study_pages", "page_sample"))
 NAMES = PAGE.made()
@@ -83,13 +82,15 @@ def test_some_of_the_values_are_those_of_runs(name: str) -> None:
         engine = item.get("engine") or study.design.default_engine
         if available_engines(study, [engine])[1] or study.design.engine(engine).lane is not None:
             continue
-        job = SAMPLE.job_of(item, data["studies"][SAMPLE.origin_of(item)]["seed"])
-        assert job.seed == item["seed"]
-        result, series, reason = run_job(job)
-        assert result is not None, reason
-        value = measured(study, item["metric"], job.labels, job.seed, result_of(result, series))
+        plan = SAMPLE.plan_of(item, data["studies"][SAMPLE.origin_of(item)]["seed"])
+        (recipe, sets), scenario, seed = plan.setting(0), plan.scenario(0), int(plan.first_seeds[0])
+        assert seed == item["seed"]
+        result = recipe.run(sets, scenario, seed)
+        assert not isinstance(result, str), result
+        stored = result_of(*recipe.recording.row(result))
+        value = measured(study, item["metric"], plan.points[0].labels, seed, stored)
         first = math.nan if item["first"] is None else item["first"]
-        assert value == pytest.approx(first, rel=1e-9, nan_ok=True), f"{item}: {job.replay}"
+        assert value == pytest.approx(first, rel=1e-9, nan_ok=True), f"{item}: {recipe.replay(sets, scenario, seed)}"
         done += 1
         if done == REPEATED:
             break

@@ -11,9 +11,9 @@ import pytest
 import quiclab
 from conftest import ROOT
 from quiclab import cli
+from quiclab.inputs import with_absolute_files
 from quiclab.studies.validation.blind import goodput_mbps
 from quiclab.study.evaluate import Evaluation
-from quiclab.study.inputs import with_absolute_files
 from quiclab.study.registry import find
 
 CASE = ["study", "scenario", "validation/blind", "--seed", "12", "--only", "case=11"]

@@ -1,4 +1,4 @@
-"""Sweeps: the same bytes for any number of workers and any number of kills."""
+"""Runs of a plan: stored once, whatever interrupts them, and identified by all that they are made from."""
 
 from __future__ import annotations
 
@@ -10,169 +10,121 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
-from conftest import KILL_AFTER_TWO
+from conftest import swept
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.files import write_parquet
-from quiclab.identity import RESULTS, note_on_builds
+from quiclab.executors import Processes
+from quiclab.experiment import Outcome, Runs, execute
+from quiclab.identity import RESULTS, note_on_builds, setting_of
 from quiclab.native import build_id
-from quiclab.scenario import load
 from quiclab.stacks import find
 from quiclab.store import Flusher, Store
-from quiclab.study.job import Job
-from quiclab.study.store import schema
-from quiclab.study.sweep import collect, execute
+from quiclab.sweeps import Plan
 
 RUNS = 12
 
-KILLED_SWEEP = f"""\
-{KILL_AFTER_TWO}
-import sys
-from pathlib import Path
-from test_sweep import jobs_of
-from quiclab.study.sweep import execute
-
-if __name__ == "__main__":
-    jobs = jobs_of(Path(sys.argv[1]))
-    execute(jobs, Path(sys.argv[2]), workers=2, flush_runs=2, flush_seconds=1e9, on_flush=kill_after_two)
-"""
-
+# Ctrl-C after the first shard; where the second setting takes minutes, twice
 INTERRUPTED_SWEEP = """\
 import os, signal, sys
 from pathlib import Path
-from test_sweep import jobs_of
-from quiclab.study.sweep import execute
+from test_sweep import plan_of, sweep
+from quiclab import store
+from quiclab.executors import loop
+
+append, signals = store.Store.append_frame, [signal.SIGINT] * int(sys.argv[3])
+
+def interrupting(*arguments):
+    append(*arguments)
+    while signals:
+        os.kill(os.getpid(), signals.pop())
 
 if __name__ == "__main__":
-    jobs = jobs_of(Path(sys.argv[1]))
-    signals = [signal.SIGINT]
-    interrupt = lambda: signals and os.kill(os.getpid(), signals.pop())
-    outcome = execute(jobs, Path(sys.argv[2]), workers=1, flush_runs=1, flush_seconds=1e9, on_flush=interrupt)
-    print(outcome.interrupted, outcome.done, outcome.total)
-"""
-
-# the second run takes minutes: the first is on the disk meanwhile, and Ctrl-C twice leaves the second
-ABANDONED_SWEEP = """\
-import os, signal, sys
-from pathlib import Path
-from test_sweep import jobs_of
-from quiclab.scenario import load
-from quiclab.study.job import Job
-from quiclab.study.sweep import execute
-
-def interrupt_twice():
-    os.kill(os.getpid(), signal.SIGINT)
-    os.kill(os.getpid(), signal.SIGINT)
-
-if __name__ == "__main__":
-    small = Path(sys.argv[1])
-    endless = load(small).with_value("flows.dc.workload.size", "1000 GB").with_value("duration", "1000000 s")
-    jobs = [jobs_of(small)[0], Job({}, endless.resolved_json(), 1, "")]
-    outcome = execute(jobs, Path(sys.argv[2]), workers=2, flush_seconds=0.0, on_flush=interrupt_twice)
+    store.Store.append_frame, store.FLUSH_RUNS, store.FLUSH_S, loop.MAX_BATCH = interrupting, 1, 0.0, 1
+    changes = {"varied": ("flows.dc.workload.size=100 kB,1000 GB",), "seeds": 1} if len(signals) > 1 else {}
+    plan = plan_of(Path(sys.argv[1]), sets=(("duration", "1000000 s"),), **changes)
+    outcome = sweep(plan, Path(sys.argv[2]), len(signals))
     print(outcome.interrupted, outcome.done, outcome.total)
 """
 
 
-def jobs_of(small: Path) -> list[Job]:
+def plan_of(small: Path, **changes: Any) -> Plan:
     """Two settings of six runs each."""
-    jobs = []
-    for rate in ("10 Mbit/s", "20 Mbit/s"):
-        text = load(small).with_value("links.down1.rate", rate).resolved_json()
-        jobs += [
-            Job({"rate": rate, "run": run}, text, 1 + run, f"quiclab run small.toml --seed {1 + run}")
-            for run in range(RUNS // 2)
-        ]
-    return jobs
+    fields = {"varied": ("links.down1.rate=10 Mbit/s,20 Mbit/s",), "seeds": RUNS // 2, **changes}
+    return Plan(file=small, text=small.read_text(), **fields)
 
 
-def table_bytes(jobs: list[Job], directory: Path, target: Path) -> bytes:
-    write_parquet(target, collect(jobs, directory))
-    return target.read_bytes()
+def sweep(plan: Plan, directory: Path, workers: int = 1, stream: io.StringIO | None = None) -> Outcome:
+    return execute(Runs.of(plan), Store(directory), Processes(workers), stream=stream or io.StringIO())
 
 
-def sweep(jobs: list[Job], directory: Path, workers: int = 1) -> str:
-    stream = io.StringIO()
-    outcome = execute(jobs, directory, workers=workers, stream=stream)
-    assert (outcome.done, outcome.failures) == (RUNS, [])
-    return stream.getvalue()
-
-
-def script(text: str, small: Path, directory: Path, tmp_path: Path) -> subprocess.CompletedProcess[str]:
+def interrupted(small: Path, directory: Path, tmp_path: Path, signals: int) -> list[int]:
+    """Signal, complete runs and all runs of a sweep that is stopped."""
     file = tmp_path / "script.py"
-    file.write_text(text)
-    tests = Path(__file__).parent
-    path = os.pathsep.join(filter(None, [str(tests), os.environ.get("PYTHONPATH")]))
+    file.write_text(INTERRUPTED_SWEEP)
+    path = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
     # returns only when the pipes are closed, hence when no worker is left
-    return subprocess.run(
-        [sys.executable, str(file), str(small), str(directory)],
+    done = subprocess.run(
+        [sys.executable, str(file), str(small), str(directory), str(signals)],
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
         env=os.environ | {"PYTHONPATH": path},
     )
-
-
-def test_workers_do_not_change_the_table(small: Path, tmp_path: Path) -> None:
-    jobs = jobs_of(small)
-    sweep(jobs, tmp_path / "one", workers=1)
-    sweep(jobs, tmp_path / "two", workers=2)
-    one = table_bytes(jobs, tmp_path / "one", tmp_path / "one.parquet")
-    assert one == table_bytes(jobs, tmp_path / "two", tmp_path / "two.parquet")
-    table = pl.read_parquet(tmp_path / "one.parquet")
-    assert table.height == RUNS
-    assert table["run"].to_list() == [*range(6), *range(6)]
-    assert table["seed"].to_list() == [*range(1, 7), *range(1, 7)]
-    assert table["digest"].n_unique() == RUNS
-
-
-def test_a_killed_sweep_continues_to_the_same_table(small: Path, tmp_path: Path) -> None:
-    jobs = jobs_of(small)
-    killed = script(KILLED_SWEEP, small, tmp_path / "killed", tmp_path)
-    assert killed.returncode == -9, killed.stderr
-    stored = Store(tmp_path / "killed").identities()
-    assert len(stored) == 4
-    assert f"{RUNS - 4} of {RUNS} runs to do" in sweep(jobs, tmp_path / "killed", workers=2)
-    sweep(jobs, tmp_path / "whole", workers=1)
-    continued = table_bytes(jobs, tmp_path / "killed", tmp_path / "a.parquet")
-    assert continued == table_bytes(jobs, tmp_path / "whole", tmp_path / "b.parquet")
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    return [int(word) for word in done.stdout.split()]
 
 
 def test_interrupt_keeps_completed_runs(small: Path, tmp_path: Path) -> None:
-    interrupted = script(INTERRUPTED_SWEEP, small, tmp_path / "out", tmp_path)
-    assert interrupted.returncode == 0, interrupted.stderr
-    word, done, total = interrupted.stdout.split()
-    assert int(word) == signal.SIGINT
-    assert 1 <= int(done) < int(total) == RUNS
-    assert len(Store(tmp_path / "out").identities()) == int(done)
-    assert "Traceback" not in interrupted.stderr
+    number, done, total = interrupted(small, tmp_path / "out", tmp_path, 1)
+    assert number == signal.SIGINT
+    assert 1 <= done < total == RUNS
+    assert len(Store(tmp_path / "out").identities()) == done
 
 
 def test_a_second_interrupt_does_not_wait_for_the_runs_under_way(small: Path, tmp_path: Path) -> None:
-    abandoned = script(ABANDONED_SWEEP, small, tmp_path / "out", tmp_path)
-    assert (abandoned.returncode, abandoned.stdout) == (0, f"{signal.SIGINT:d} 1 2\n"), abandoned.stderr
+    assert interrupted(small, tmp_path / "out", tmp_path, 2) == [signal.SIGINT, 1, 2]
     assert len(Store(tmp_path / "out").identities()) == 1
-    assert "Traceback" not in abandoned.stderr
+
+
+def run(identity: str) -> pl.DataFrame:
+    """A stored run."""
+    return pl.DataFrame({"identity": [identity]})
 
 
 def test_runs_survive_a_disk_that_is_full_for_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path / "out")
-    flusher = Flusher(store, schema(), runs=2, seconds=1e9)
+    monkeypatch.setattr("quiclab.store.FLUSH_RUNS", 2)
+    flusher = Flusher(store)
     with store.locked():
-        flusher.add(("a", "results 1", "build", "{}", None))
+        flusher.add(run("a"))
         flusher.flush_if_due()
         assert store.identities() == set()
         with monkeypatch.context() as full:
             full.setattr("quiclab.files.os.fsync", _no_space)
             with pytest.raises(QuiclabError, match="No space left on device; the runs stored before are kept"):
-                flusher.add(("b", "results 1", "build", "{}", None))
+                flusher.add(run("b"))
         flusher.flush()
     assert store.identities() == {"a", "b"}
+
+
+def test_large_results_do_not_wait_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path / "out")
+    monkeypatch.setattr("quiclab.store.LARGE_BYTES", 100)
+    flusher = Flusher(store)
+    with store.locked():
+        flusher.add(run("a"))
+        assert store.identities() == set()
+        flusher.add(run("b" * 100))
+        assert len(store.identities()) == 2
 
 
 def _no_space(descriptor: int) -> None:
@@ -181,34 +133,38 @@ def _no_space(descriptor: int) -> None:
 
 
 def test_completed_runs_are_reused(small: Path, tmp_path: Path) -> None:
-    jobs = jobs_of(small)
-    sweep(jobs, tmp_path / "out")
-    outcome = execute(jobs, tmp_path / "out", stream=io.StringIO())
+    plan = plan_of(small)
+    swept(plan, tmp_path / "out")
+    outcome = sweep(plan, tmp_path / "out")
     assert (outcome.executed, outcome.done) == (0, RUNS)
     assert len(list((tmp_path / "out" / "shards").iterdir())) == 1
 
 
+def identity(text: str, base_dir: str | Path = ".", keep: Callable[..., Any] | None = None) -> str:
+    """The identity of a setting."""
+    return setting_of(text, Path(base_dir), keep=keep)[0]
+
+
 def test_the_identity_is_scenario_seed_and_versions(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    job = jobs_of(small)[0]
-    same = Job({}, json.dumps(json.loads(job.scenario), indent=3, sort_keys=True), job.seed, "")
-    assert same.identity == job.identity
-    assert Job({}, job.scenario, job.seed + 1, "").identity != job.identity
-    other = Job({}, jobs_of(small)[-1].scenario, job.seed, "")
-    assert other.identity != job.identity
+    text = plan_of(small).scenario(0)
+    assert identity(json.dumps(json.loads(text), indent=3, sort_keys=True)) == (before := identity(text))
+    assert identity(plan_of(small).scenario(1)) != before
+    runs = Runs.of(plan_of(small))
+    assert len(set(runs.identities.tolist())) == RUNS
     with monkeypatch.context() as rebuilt:
         rebuilt.setattr("quiclab.native.build_id", lambda: "another build")
-        assert jobs_of(small)[0].identity == job.identity
+        assert identity(text) == before
     monkeypatch.setattr("quiclab.identity.RESULTS", RESULTS + 1)
-    assert jobs_of(small)[0].identity != job.identity
+    assert identity(text) != before
 
 
 def test_runs_of_another_build_are_used_and_named(small: Path, tmp_path: Path) -> None:
-    jobs = jobs_of(small)[:2]
+    plan = plan_of(small, varied=(), seeds=2)
     with pytest.MonkeyPatch.context() as earlier:
-        earlier.setattr("quiclab.study.sweep.build_id", lambda: "0123456789abcdef")
-        assert execute(jobs[:1], tmp_path, stream=io.StringIO()).executed == 1
-    assert execute(jobs, tmp_path, stream=io.StringIO()).executed == 1
-    builds = collect(jobs, tmp_path)["build"].to_list()
+        earlier.setattr("quiclab.experiment.runs.build_id", lambda: "0123456789abcdef")
+        assert sweep(replace(plan, seeds=1), tmp_path).executed == 1
+    assert sweep(plan, tmp_path).executed == 1
+    builds = [build for part in Store(tmp_path).rows({"build": pl.String}) for build in part["build"]]
     assert builds == ["0123456789abcdef", build_id()]
     assert "other builds of the same versions (0123456789abcdef)" in note_on_builds(builds, "small")
     assert note_on_builds([build_id(), None], "small") == ""
@@ -221,33 +177,33 @@ def test_the_identity_includes_the_contents_of_a_trace(tmp_path: Path) -> None:
     for directory, rate in (("a", 5), ("b", 5), ("c", 6)):
         (tmp_path / directory).mkdir()
         (tmp_path / directory / "rate.csv").write_text(f"time_s,rate_mbps\n0,{rate}\n")
-        identities.append(Job({}, text, 1, "", str(tmp_path / directory)).identity)
+        identities.append(identity(text, tmp_path / directory))
     assert identities[0] == identities[1] != identities[2]
     # a file that changes in its place
     (tmp_path / "a" / "rate.csv").write_text("time_s,rate_mbps\n0,5\n1,50\n")
-    assert Job({}, text, 1, "", str(tmp_path / "a")).identity != identities[0]
+    assert identity(text, tmp_path / "a") != identities[0]
     with pytest.raises(RequestError, match=r"rate\.csv, an input of a run: No such file"):
-        _ = Job({}, text, 1, "", str(tmp_path / "moon")).identity
+        identity(text, tmp_path / "moon")
 
 
 def test_the_identity_holds_version_and_adapter_of_a_python_stack(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def identity(stack: str) -> str:
-        return Job({}, json.dumps({"flows": {"f": {"sender": {"stack": stack}}}}), 1, "").identity
+    def with_stack(stack: str) -> str:
+        return identity(json.dumps({"flows": {"f": {"sender": {"stack": stack}}}}))
 
     pytest.importorskip("aioquic", reason="the extra aioquic is not installed")
     stack = find("aioquic")
     assert stack is not None
-    before = identity("aioquic"), identity("quinn")
-    monkeypatch.setattr("quiclab.study.inputs.find", {"aioquic": replace(stack, version="another")}.get)
-    other_version = identity("aioquic")
+    before = with_stack("aioquic"), with_stack("quinn")
+    monkeypatch.setattr("quiclab.inputs.find", {"aioquic": replace(stack, version="another")}.get)
+    other_version = with_stack("aioquic")
     (tmp_path / "another_adapter.py").write_text("def endpoint(setup): ...\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     adapter = importlib.import_module("another_adapter").endpoint
-    monkeypatch.setattr("quiclab.study.inputs.find", {"aioquic": replace(stack, connection=adapter)}.get)
-    assert len({before[0], other_version, identity("aioquic")}) == 3
-    assert identity("quinn") == before[1]
+    monkeypatch.setattr("quiclab.inputs.find", {"aioquic": replace(stack, connection=adapter)}.get)
+    assert len({before[0], other_version, with_stack("aioquic")}) == 3
+    assert with_stack("quinn") == before[1]
 
 
 def test_the_identity_includes_the_code_of_stored_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,49 +215,35 @@ def test_the_identity_includes_the_code_of_stored_data(tmp_path: Path, monkeypat
     (package / "model.py").write_text("SLACK_MS = 1.0\n")
     (tmp_path / "alone.py").write_text("def judge(result, directory): return {}\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    names = ("verdicts.judge", "alone")
-    keeps = [importlib.import_module(name).judge for name in names]
-    before = [Job({}, "{}", 1, "", keep=keep).identity for keep in keeps]
-    assert before == [Job({}, "{}", 1, "", keep=keep).identity for keep in keeps]
+    keeps = [importlib.import_module(name).judge for name in ("verdicts.judge", "alone")]
+    before = [identity("{}", keep=keep) for keep in keeps]
+    assert before == [identity("{}", keep=keep) for keep in keeps]
     (package / "model.py").write_text("SLACK_MS = 2.75\n")
-    after = [Job({}, "{}", 1, "", keep=keep).identity for keep in keeps]
+    after = [identity("{}", keep=keep) for keep in keeps]
     assert after[0] != before[0]
     assert after[1] == before[1], "the other one's package is not its own"
     (tmp_path / "alone.py").write_text("def judge(result, directory): return {'more': 1}\n")
-    assert Job({}, "{}", 1, "", keep=keeps[1]).identity != before[1]
+    assert identity("{}", keep=keeps[1]) != before[1]
 
 
 def test_a_failing_run_is_reported_and_the_others_go_on(small: Path, tmp_path: Path) -> None:
-    jobs = jobs_of(small)[:2]
-    broken = load(small).with_value("links.down1.loss", "100 %").with_value("duration", "20 s").resolved_json()
-    jobs.insert(
-        1, Job({"rate": "none", "run": 0}, broken, 5, "quiclab run small.toml --set links.down1.loss='100 %' --seed 5")
-    )
+    plan = plan_of(small, varied=("links.down1.loss=0 %,100 %",), sets=(("duration", "200 s"),), seeds=1, first_seed=5)
     stream = io.StringIO()
-    outcome = execute(jobs, tmp_path / "out", workers=2, stream=stream)
-    assert outcome.done == 2
-    assert [job.seed for job, _ in outcome.failures] == [5]
-    assert "replay with: quiclab run small.toml --set links.down1.loss='100 %' --seed 5" in stream.getvalue()
-    assert execute(jobs, tmp_path / "out", stream=stream).failures  # it is tried again
-
-
-def test_one_sweep_a_directory(small: Path, tmp_path: Path) -> None:
-    with Store(tmp_path / "out").locked(), pytest.raises(RequestError, match="another sweep is running"):
-        execute(jobs_of(small), tmp_path / "out", stream=io.StringIO())
+    outcome = sweep(plan, tmp_path / "out", 2, stream)
+    assert (outcome.done, outcome.failed) == (1, 1)
+    assert [task.seed for task, _ in outcome.failures] == [5]
+    command = f"quiclab run {small} --set 'duration=200 s' --set 'links.down1.loss=100 %' --seed 5"
+    assert f"replay with: {command}" in stream.getvalue()
+    assert sweep(plan, tmp_path / "out").failures  # it is tried again
 
 
 def test_who_holds_a_directory_may_sweep_in_it(small: Path, tmp_path: Path) -> None:
-    store = Store(tmp_path / "out")
+    plan, store = plan_of(small, varied=(), seeds=1), Store(tmp_path / "out")
     with store.locked():
-        assert execute(jobs_of(small)[:1], store, stream=io.StringIO()).done == 1
+        assert execute(Runs.of(plan), store, Processes(1), stream=io.StringIO()).done == 1
         # and it is still held
         with pytest.raises(RequestError, match="another sweep is running"), Store(tmp_path / "out").locked():
             pass
-
-
-def run(identity: str, series: bytes | None = None) -> pl.DataFrame:
-    """A stored run."""
-    return pl.DataFrame([(identity, "results 1", "build", "{}", series)], schema=schema(), orient="row")
 
 
 def test_a_copy_of_a_shard_is_not_read(tmp_path: Path) -> None:
@@ -309,7 +251,7 @@ def test_a_copy_of_a_shard_is_not_read(tmp_path: Path) -> None:
     with store.locked():
         store.append_frame(run("a"))
         (store.shards / "copy.parquet").write_bytes((store.shards / "000001.parquet").read_bytes())
-        store.append_frame(run("b", b"series"))
+        store.append_frame(run("b"))
     assert (store.shards / "000002.parquet").exists()
     assert store.identities() == {"a", "b"}
 
@@ -321,12 +263,12 @@ def test_half_written_files_do_not_count(tmp_path: Path) -> None:
     (store.shards / ".000002.parquet.99.quiclab-tmp").write_bytes(b"half")
     assert store.identities() == {"a"}
     with store.locked():
-        store.append_frame(run("b", b"series"))
+        store.append_frame(run("b"))
     assert sorted(path.name for path in store.shards.iterdir()) == ["000001.parquet", "000002.parquet"]
 
 
 def test_a_file_in_the_way_is_one_message(small: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RequestError, match="cannot write results to") as error:
-        execute(jobs_of(small), tmp_path / "file" / "out", stream=io.StringIO())
+        sweep(plan_of(small), tmp_path / "file" / "out")
     assert error.value.exit_code == 2

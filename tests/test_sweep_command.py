@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import os
@@ -15,9 +14,11 @@ import polars as pl
 import pytest
 
 import quiclab
+from conftest import KILLED_AFTER_TWO, swept
 from quiclab import cli
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.executors import Processes, run_all
+from quiclab.experiment import Runs
 from quiclab.formats import decimal
 from quiclab.stacks.registry import version_of
 from quiclab.store import Store
@@ -27,9 +28,7 @@ from quiclab.sweeps.design import Design
 from quiclab.sweeps.factors import parse
 from quiclab.sweeps.figure import layout
 from quiclab.sweeps.metrics import Measure, jain, measures
-from quiclab.sweeps.run import Probe
-from quiclab.sweeps.runs import Runs
-from quiclab.sweeps.session import Session, cost_line
+from quiclab.sweeps.session import Probe, Session, cost_line
 from quiclab.sweeps.table import differences, runs_table, summary
 
 Captured = pytest.CaptureFixture[str]
@@ -185,14 +184,8 @@ def plan_of(file: Path, **changes: object) -> Plan:
     return Plan(**{**fields, **changes})  # type: ignore[arg-type]
 
 
-def table_of(plan: Plan, directory: Path, workers: int = 1) -> pl.DataFrame:
-    session = Session(plan, Store(directory), Processes(workers), io.StringIO())
-    assert session.run().failed == 0
-    return session.tables().runs
-
-
 def test_a_sweep_measures_every_setting_with_every_seed(small: Path, tmp_path: Path) -> None:
-    runs = table_of(plan_of(small), tmp_path / "out")
+    runs = swept(plan_of(small), tmp_path / "out")
     assert len(runs) == 12
     assert runs["seed"].to_list() == [1, 2, 3] * 4
     assert runs["links.down1.rate_mbps"].to_list() == [5.0] * 6 + [20.0] * 6
@@ -237,7 +230,7 @@ def test_comparisons_are_printed_and_written(small: Path, tmp_path: Path, capsys
 
 def test_workers_and_order_leave_no_trace_and_stored_runs_are_reused(small: Path, tmp_path: Path) -> None:
     plan = plan_of(small, metrics=("goodput",))
-    one, two = table_of(plan, tmp_path / "one", 1), table_of(plan, tmp_path / "two", 2)
+    one, two = swept(plan, tmp_path / "one", 1), swept(plan, tmp_path / "two", 2)
     assert one.equals(two)
     session = Session(plan, Store(tmp_path / "two"), Processes(1))
     assert session.run().executed == 0
@@ -253,28 +246,11 @@ def test_a_killed_sweep_goes_on_and_its_files_are_the_same_bytes(small: Path, tm
         "--metric", "goodput,rtt_p99", "--jobs", "2", "--out",
     ]  # fmt: skip
     assert invoke(*arguments, tmp_path / "whole") == 0
-    killer = (
-        "import functools, os, signal, sys\n"
-        "from quiclab import cli, store\n"
-        "from quiclab.executors import loop\n"
-        "loop.MAX_BATCH = 2\n"
-        "store.Flusher = functools.partial(store.Flusher, runs=8)\n"
-        "append, count = store.Store.append_frame, 0\n"
-        "def killing(*arguments):\n"
-        "    global count\n"
-        "    append(*arguments)\n"
-        "    count += 1\n"
-        "    if count == 2:\n"
-        "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "store.Store.append_frame = killing\n"
-        "if __name__ == '__main__':\n"
-        "    sys.exit(cli.invoke(sys.argv[1:]))\n"
-    )
     script = tmp_path / "killer.py"
-    script.write_text(killer)
+    script.write_text(KILLED_AFTER_TWO)
     for _ in range(3):
         done = subprocess.run(
-            [sys.executable, script, *arguments, tmp_path / "killed"], capture_output=True, check=False
+            [sys.executable, script, "8", *arguments, tmp_path / "killed"], capture_output=True, check=False
         )
         assert done.returncode == -signal.SIGKILL
     assert 0 < len(Store(tmp_path / "killed").identities()) < 80
@@ -513,10 +489,10 @@ def test_a_damaged_shard_is_named(small: Path, tmp_path: Path, capsys: Captured)
 
 def test_runs_of_another_build_are_used_with_a_warning(small: Path, tmp_path: Path) -> None:
     plan, store = plan_of(small, varied=(), metrics=("goodput",)), Store(tmp_path / "out")
-    table_of(plan, store.directory)
+    swept(plan, store.directory)
     shard = store.files()[0]
     pl.read_parquet(shard).with_columns(build=pl.lit("0123456789abcdef")).write_parquet(shard)
     session = Session(plan, store, Processes(1))
     assert session.run().executed == 0
     assert any("0123456789abcdef" in note for note in session.tables().notes)
-    assert len(runs_table(Runs.of(plan), store)[0]) == 3
+    assert len(runs_table(plan, Runs.of(plan), store)[0]) == 3

@@ -16,15 +16,15 @@ import quiclab
 from quiclab import cli, identity
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.executors import Processes
+from quiclab.experiment.execute import make_batch
 from quiclab.native import MAX_SEED
 from quiclab.report.figures.heatmap import UNTESTED, WHITE, look
 from quiclab.store import Store
-from quiclab.sweeps import Plan, difference_map, run
+from quiclab.sweeps import Plan, difference_map, session
 from quiclab.sweeps.design import Design
 from quiclab.sweeps.factors import Level, parse
 from quiclab.sweeps.figure import _within, caption, chart, layout
 from quiclab.sweeps.metrics import Measure
-from quiclab.sweeps.run import Batch, measure_batch
 from quiclab.sweeps.session import Session
 from quiclab.sweeps.table import differences
 
@@ -138,7 +138,7 @@ def test_no_run_is_tried_where_all_are_stored(
 ) -> None:
     arguments: list[str | Path] = ["sweep", small, "--seeds", "2", "--jobs", "1", "--out", tmp_path]
     assert invoke(*arguments) == 0
-    monkeypatch.setattr(run, "probe", None)
+    monkeypatch.setattr(session, "probe", None)
     assert invoke(*arguments) == 0
     capsys.readouterr()
     assert invoke(*arguments, "--dry-run") == 0
@@ -156,8 +156,8 @@ def test_a_node_with_other_files_is_refused(small: Path) -> None:
     with pytest.raises(
         QuiclabError, match=r"node .*small\.toml \(as it is\) uses files, stacks or programs that differ"
     ):
-        measure_batch(Batch(plan.recipe, [([], "0" * 64, [1])]))
-    assert len(measure_batch(Batch(plan.recipe, [([], plan.identity(0)[0], [1])])).digest) == 1
+        make_batch([(plan.recipe, [], "0" * 64, [1])])
+    assert len(make_batch([(plan.recipe, [], plan.identity(0)[0], [1])]).columns["digest"]) == 1
 
 
 def test_a_worker_needs_no_working_directory(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +202,7 @@ def test_a_note_on_builds_is_about_the_runs_of_the_sweep(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = Store(tmp_path / "out")
-    monkeypatch.setattr(run, "build_id", lambda: "0123456789abcdef")
+    monkeypatch.setattr("quiclab.experiment.runs.build_id", lambda: "0123456789abcdef")
     Session(plan_of(small), store, Processes(1)).run()
     monkeypatch.undo()
     other = Session(plan_of(small, first_seed=7), store, Processes(1))

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from quiclab import cli
+from quiclab.cli.sweep_shards import read_plan_file
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.executors import executor_of
 from quiclab.executors.ray import checked
-from quiclab.sweeps.runs import Runs
-from quiclab.sweeps.shards import read_plan
+from quiclab.experiment import Runs
 
 Captured = pytest.CaptureFixture[str]
 
@@ -46,8 +46,8 @@ def test_shards_of_a_shell_loop_give_the_bytes_of_one_machine(small: Path, tmp_p
 
 
 def test_every_run_is_in_one_shard(small: Path) -> None:
-    plan = read_plan(planned(small))
-    shards = [Runs.of_shard(plan, index, 4).identities.tolist() for index in range(4)]
+    plan = read_plan_file(planned(small))
+    shards = [Runs.of(plan).shard(index, 4).identities.tolist() for index in range(4)]
     assert sorted(map(len, shards)) == [2, 2, 3, 3]
     assert sorted(chain.from_iterable(shards)) == sorted(Runs.of(plan).identities.tolist())
 

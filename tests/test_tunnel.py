@@ -22,9 +22,8 @@ from quiclab.studies.tunnel.where import (
     codel_drops,
     sojourn_quantile,
 )
+from quiclab.study.recording import result_of, series_of
 from quiclab.study.registry import find
-from quiclab.study.sweep import result_of
-from quiclab.study.workers import kept
 
 SHORT = {"duration": "6 s", "flows.down1.workload.duration": "3 s", "flows.ping.workload.count": 20}
 
@@ -65,7 +64,7 @@ def test_every_metric_of_every_study_has_a_value_in_a_short_run(short: RunResult
 
 def test_metrics_of_stored_runs_are_those_of_the_runs(short: RunResult) -> None:
     series = find("tunnel/single").measures.kept_series
-    stored = result_of(short.to_json(), kept(short, series))
+    stored = result_of(short.to_json(), series_of(short, series))
     median = sojourn_quantile("sojourn_median_ms", 0, 0.5)
     assert 0 < median(stored) == median(short) < 100
     for metric in find("tunnel/single").measures.metrics:

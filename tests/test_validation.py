@@ -17,7 +17,7 @@ from quiclab.study import Study
 from quiclab.study.claims import Verdict, judge
 from quiclab.study.criteria import Assessment, Criterion, Outcome
 from quiclab.study.findings import Grid, Key, Resamples
-from quiclab.study.plan import jobs_of
+from quiclab.study.plan import Plan
 from quiclab.study.printed import Printed
 from quiclab.study.published import read_published
 from quiclab.study.registry import find, find_all
@@ -160,7 +160,7 @@ def test_frames_over_dual_connectivity_have_1336_bytes() -> None:
 @pytest.mark.parametrize("name", PARTS)
 def test_every_setting_is_a_valid_scenario(name: str) -> None:
     study = find(name)
-    jobs = jobs_of(study, list(study.points(("lab-tcp",), runs=1)))
+    jobs = Plan(study, list(study.points(("lab-tcp",), runs=1))).first_runs()
     assert len({job.scenario for job in jobs}) == len(jobs)
     for job in jobs:
         for flow in json.loads(job.scenario)["flows"].values():

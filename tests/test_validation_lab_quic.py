@@ -15,15 +15,15 @@ from quiclab.report import figures
 from quiclab.result import RunResult, run
 from quiclab.scenario import Scenario
 from quiclab.stats import Summary, difference_half_width, summarise
+from quiclab.store import Store
 from quiclab.study import Study
 from quiclab.study.claims import Verdict
 from quiclab.study.compare import compare_document, table_rows
 from quiclab.study.criteria import Criterion, Outcome
 from quiclab.study.evaluate import Evaluation
-from quiclab.study.plan import RESULTS, jobs_of
+from quiclab.study.plan import RESULTS, Plan
 from quiclab.study.published import read_published
 from quiclab.study.registry import find, find_all
-from quiclab.study.sweep import execute
 
 NAME = "validation/lab_quic"
 QUINN, AIOQUIC, DUAL_CONNECTIVITY = PARTS = [
@@ -51,7 +51,7 @@ def runs(name: str, engine: str, seeds: int, seconds: float | None = None, **val
     """Runs of one setting, for a time of their own if it is given."""
     points = list(find(name).points((engine,), runs=seeds, only={key: (str(value),) for key, value in values.items()}))
     found = []
-    for job in jobs_of(find(name), points):
+    for job in Plan(find(name), points).first_runs():
         scenario = Scenario.from_dict(json.loads(job.scenario))
         if seconds is not None:
             for path in ("duration", "flows.main.workload.duration"):
@@ -138,7 +138,9 @@ def test_both_stacks_run_in_the_same_network() -> None:
     assert find(AIOQUIC).with_reference(["lab-quic"]) == ("lab-quic",)
     scenarios = {}
     for engine in ("quinn", "lab-quic"):
-        (job, *_) = jobs_of(study, list(study.points((engine,), runs=1, only={"path": ("20mbit_20ms_loss1",)})))
+        (job, *_) = Plan(
+            study, list(study.points((engine,), runs=1, only={"path": ("20mbit_20ms_loss1",)}))
+        ).first_runs()
         plain = json.loads(job.scenario)
         flow = plain["flows"]["main"]
         assert flow.pop("stack") == engine
@@ -153,7 +155,7 @@ def test_both_stacks_run_in_the_same_network() -> None:
 def test_every_setting_is_a_valid_scenario(name: str) -> None:
     study = find(name)
     engines = study.chosen_engines("all")
-    jobs = jobs_of(study, list(study.points(engines, runs=1)))
+    jobs = Plan(study, list(study.points(engines, runs=1))).first_runs()
     assert len({job.scenario for job in jobs}) == len(jobs)
 
 
@@ -213,7 +215,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Evaluation]:
     keep = {"path": ("10mbit_112ms",)}
     points = list(study.points(study.with_reference(["lab-quic"]), 2, keep))
     directory = out / study.name
-    execute(jobs_of(study, points), directory, workers=1)
+    Plan(study, points).run(Store(directory), workers=1)
     (directory / "sweep.json").write_text(json.dumps({"runs": 2, "partial": True}))
     return study, Evaluation(study, out)
 

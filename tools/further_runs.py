@@ -24,11 +24,11 @@ from statistics import fmean
 
 from quiclab.errors import QuiclabError
 from quiclab.store import Store
-from quiclab.study import Point, sweep
+from quiclab.study import Point
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key
 from quiclab.study.manifest import Setting, read_manifest, setting_of, with_more, write_manifest, write_more
-from quiclab.study.plan import jobs_of
+from quiclab.study.plan import Plan
 from quiclab.study.registry import find
 
 #: Shares of the mean goodput, and the number of runs of settings whose range exceeds them; one after the other.
@@ -115,11 +115,8 @@ def later_points(evaluation: Evaluation, number: int) -> list[Point]:
 
 def run(evaluation: Evaluation, points: Sequence[Point], workers: int | None) -> bool:
     """Make the runs that are missing; returns whether all are there."""
-    study = evaluation.study
-    store = Store(evaluation.directory)
-    with store.locked():
-        outcome = sweep.execute(jobs_of(study, points), store, title=study.name, workers=workers)
-    return not outcome.failures and not outcome.interrupted
+    outcome = Plan(evaluation.study, points).run(Store(evaluation.directory), workers=workers)
+    return not outcome.failed and not outcome.interrupted
 
 
 def main() -> str | int:

@@ -17,13 +17,17 @@ from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
+from quiclab import experiment
 from quiclab.errors import QuiclabError
-from quiclab.libraries import pl
+from quiclab.experiment import Recipe, Runs, execute
+from quiclab.experiment.plan import Sets
+from quiclab.experiment.table import SETTING, stored_runs
+from quiclab.libraries import np, pl
 from quiclab.progress import duration
-from quiclab.study import sweep
+from quiclab.store import Store
 from quiclab.study.evaluate import Evaluation
-from quiclab.study.job import Job
-from quiclab.study.plan import available_engines, jobs_of
+from quiclab.study.plan import Plan, available_engines
+from quiclab.study.recording import Whole
 from quiclab.study.registry import find
 
 Run: TypeAlias = Mapping[str, Any]
@@ -139,8 +143,8 @@ def agree(stored: Iterable[Run], runs: Iterable[Run]) -> bool:
     return bool(pairs) and all(was == now for was, now in pairs)
 
 
-def job_of(run: Run, seed: int) -> Job:
-    """Return the job that makes a run again.
+def plan_of(run: Run, seed: int) -> Plan:
+    """Return the plan that makes a run again.
 
     Parameters
     ----------
@@ -163,7 +167,34 @@ def job_of(run: Run, seed: int) -> Job:
     chosen_points = [point for point in points if point.variant == run["variant"]]
     if not chosen_points:
         raise QuiclabError(f"{run['study']} has no variant {run['variant']}")
-    return jobs_of(study, chosen_points)[0]
+    return Plan(study, chosen_points[:1])
+
+
+class Sample(experiment.Plan):
+    """The first run of each of some plans."""
+
+    counts, recording, name = 1, Whole(), ""
+
+    def __init__(self, name: str, plans: Sequence[Plan]) -> None:
+        self.name, self.plans = name, plans
+
+    def __len__(self) -> int:
+        """Return the number of plans."""
+        return len(self.plans)
+
+    @property
+    def first_seeds(self) -> np.ndarray:
+        """Seed of each run."""
+        return np.array([plan.first_seeds[0] for plan in self.plans], np.uint64)
+
+    @property
+    def recipes(self) -> list[Recipe]:
+        """The recipes of all settings."""
+        return [self.setting(index)[0] for index in range(len(self))]
+
+    def setting(self, index: int) -> tuple[Recipe, Sets]:
+        """Return the first setting of a plan."""
+        return self.plans[index].setting(0)
 
 
 @dataclass(frozen=True)
@@ -207,7 +238,7 @@ def repeat(
         If it is stopped.
     """
     different: dict[str, list[str]] = {}
-    jobs: list[tuple[Run, Job]] = []
+    plans: list[tuple[Run, Plan]] = []
     events = 0
     for run in sorted(data.get("digests", {}).values(), key=lambda run: (run["events"], name_of(run))):
         study = find(run["study"])
@@ -217,18 +248,18 @@ def repeat(
         if available_engines(study, [run.get("engine") or study.design.default_engine])[1]:
             continue
         try:
-            jobs.append((run, job_of(run, data["studies"][origin_of(run)]["seed"])))
+            plans.append((run, plan_of(run, data["studies"][origin_of(run)]["seed"])))
         except QuiclabError as error:
             different.setdefault(run["study"], []).append(f"{name_of(run)}: {error.message}")
     before = _worker_time_s()
-    digests = _digests(name, [job for _, job in jobs], workers)
+    digests = _digests(name, [plan for _, plan in plans], workers)
     spent_s = _worker_time_s() - before
-    for run, job in jobs:
-        if (digest := digests.get(job.identity, "none")) != run["digest"]:
+    for (run, _), digest in zip(plans, digests, strict=True):
+        if digest != run["digest"]:
             line = f"{name_of(run)}: expected digest {run['digest']}, got {digest}"
             different.setdefault(run["study"], []).append(line)
-    made = sum(run["events"] for run, _ in jobs)
-    return Repeated(len(jobs), different, spent_s / made if made else 0.0)
+    made = sum(run["events"] for run, _ in plans)
+    return Repeated(len(plans), different, spent_s / made if made else 0.0)
 
 
 def _worker_time_s() -> float:
@@ -237,13 +268,17 @@ def _worker_time_s() -> float:
     return times.children_user + times.children_system
 
 
-def _digests(name: str, jobs: Sequence[Job], workers: int | None) -> dict[str, str]:
-    """Return the digest of each job by its identity; none of runs that fail."""
+def _digests(name: str, plans: Sequence[Plan], workers: int | None) -> list[str]:
+    """Return the digest of the first run of each plan; `none` of runs that fail."""
+    sample = Sample(f"sample of {name}", plans)
+    runs = Runs.of(sample)
     with TemporaryDirectory(prefix="quiclab-sample-") as folder:
-        if sweep.execute(jobs, Path(folder), title=f"sample of {name}", workers=workers).interrupted:
+        store = Store(Path(folder))
+        if execute(runs, store, sample.executor(workers=workers)).interrupted:
             raise QuiclabError("stopped")
-        table = sweep.collect(jobs, Path(folder))
-        return {} if table.is_empty() else dict(table.select("identity", "digest").iter_rows())
+        stored = stored_runs(runs, store, {"result": pl.String}).select(SETTING, "result")
+    found = {place: str(json.loads(result)["digest"]) for place, result in stored.iter_rows()}
+    return [found.get(place, "none") for place in range(len(plans))]
 
 
 def earlier(data: Mapping[str, Any]) -> list[str]:

@@ -155,7 +155,7 @@ def make_runs(name: str, results: Path, jobs: int | None) -> None:
     """
     asked = Asked()
     rendered(name, asked)
-    if any(item.interrupted or item.failures for item in make(asked.needed, results, jobs)):
+    if any(item.interrupted or item.failed for item in make(asked.needed, results, jobs)):
         raise QuiclabError("not all runs were made")
 
 

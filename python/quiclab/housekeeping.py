@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from quiclab.errors import RequestError
+from quiclab.experiment.kept import FILES
 from quiclab.files import write_parquet
 from quiclab.identity import BUILD, RESULTS, VERSIONS, version_now
 from quiclab.libraries import pl
@@ -19,7 +20,6 @@ from quiclab.result import TABLES
 from quiclab.store import IDENTITY, SHARD_NAMES, Store
 from quiclab.study.derived import FOLDER
 from quiclab.study.manifest import MANIFEST
-from quiclab.sweeps.kept import FILES
 from quiclab.unfinished import abandoned_files
 
 if TYPE_CHECKING:

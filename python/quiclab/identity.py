@@ -11,10 +11,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from quiclab.inputs import fingerprint, source_of
 from quiclab.native import build_id
 from quiclab.recordings import ENDS
 from quiclab.stacks.registry import version_of
-from quiclab.study.inputs import fingerprint, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -13,7 +13,7 @@ from __future__ import annotations
 import fcntl
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.files import write_parquet
@@ -21,7 +21,7 @@ from quiclab.libraries import pl
 from quiclab.unfinished import remove_abandoned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 FLUSH_S: Final = 5.0
@@ -204,50 +204,28 @@ def not_stored(error: RequestError) -> QuiclabError:
 
 
 class Flusher:
-    """Collects finished runs and writes them as shards.
+    """Collects finished runs and writes them as shards: every few seconds, or when they are many or large.
 
     Parameters
     ----------
     store
         Where.
-    schema
-        Columns of a run that is added alone.
-    runs, seconds
-        A shard is written after this number of runs or this time.
-    on_flush
-        Called after each shard is on the disk.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        schema: Mapping[str, Any],
-        runs: int = FLUSH_RUNS,
-        seconds: float = FLUSH_S,
-        on_flush: Callable[[], None] | None = None,
-    ) -> None:
-        self.store, self.schema, self.runs, self.seconds, self.on_flush = store, schema, runs, seconds, on_flush
-        self.rows: list[tuple[Any, ...]] = []
+    def __init__(self, store: Store) -> None:
+        self.store = store
         self.frames: list[pl.DataFrame] = []
         self.last = time.monotonic()
 
-    def add(self, row: tuple[Any, ...]) -> None:
-        """Add a run."""
-        self.rows.append(row)
-        self._flush_if_many()
-
-    def add_frame(self, frame: pl.DataFrame) -> None:
-        """Add runs with the columns of `schema`."""
+    def add(self, frame: pl.DataFrame) -> None:
+        """Add runs, whose columns are always the same."""
         self.frames.append(frame)
-        self._flush_if_many()
-
-    def _flush_if_many(self) -> None:
-        if len(self.rows) + sum(map(len, self.frames)) >= self.runs:
+        if sum(map(len, self.frames)) >= FLUSH_RUNS or sum(one.estimated_size() for one in self.frames) >= LARGE_BYTES:
             self.flush()
 
     def flush_if_due(self) -> None:
         """Write results that have waited long enough, even if no further run ends."""
-        if time.monotonic() - self.last >= self.seconds:
+        if time.monotonic() - self.last >= FLUSH_S:
             self.flush()
 
     def flush(self) -> None:
@@ -259,13 +237,10 @@ class Flusher:
             If it cannot be written, for instance because the disk is full.
         """
         self.last = time.monotonic()
-        if self.rows or self.frames:
-            rows = [pl.DataFrame(self.rows, schema=dict(self.schema), orient="row")] if self.rows else []
+        if self.frames:
             try:
-                self.store.append_frame(pl.concat([*self.frames, *rows]))
+                self.store.append_frame(pl.concat(self.frames))
             except RequestError as error:
                 raise not_stored(error) from error
             # only now: a disk that was full for a moment must not lose them
-            self.rows, self.frames = [], []
-            if self.on_flush is not None:
-                self.on_flush()
+            self.frames = []

@@ -132,8 +132,8 @@ def _read_with(given: Path) -> list[Path]:
         document = tomllib.loads(given.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return []  # reported when it is read
+    from quiclab.inputs import code_of, files_of  # noqa: PLC0415 - loads the stacks
     from quiclab.plugins import FunctionError  # noqa: PLC0415 - as below
-    from quiclab.study.inputs import code_of, files_of  # noqa: PLC0415 - loads the stacks
 
     names = files_of(document)
     # nothing is resolved or checked yet: errors of its plugins are reported when they are loaded

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,7 +39,7 @@ from quiclab.libraries import check_libraries
 from quiclab.progress import BeatingProgress
 from quiclab.report import show, show_comparison
 from quiclab.store import Store
-from quiclab.study import Study, sweep
+from quiclab.study import Study
 from quiclab.study.compare import (
     COMPARE_SCHEMA,
     TABLE_SCHEMA,
@@ -49,7 +50,7 @@ from quiclab.study.compare import (
 )
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import MANIFEST, read_manifest, with_more, write_manifest
-from quiclab.study.plan import RESULTS, available_engines, jobs_of, results_directory, sweep_command
+from quiclab.study.plan import RESULTS, Plan, available_engines, results_directory, sweep_command
 from quiclab.study.registry import find_all
 from quiclab.study.trial import try_study
 from quiclab.tree import to_json
@@ -57,8 +58,8 @@ from quiclab.tree import to_json
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from quiclab.experiment import Outcome
     from quiclab.report.reports import Report
-    from quiclab.study.sweep import Outcome
 
 app = Application(no_args_is_help=True)
 
@@ -136,7 +137,7 @@ def run_command(
     for_each(with_keys(with_lane(found, lane), keep), action)
     if as_json:
         show_outcomes(name, outcomes, out)
-    if failures := sum(len(outcome.failures) for outcome in outcomes.values()):
+    if failures := sum(outcome.failed for outcome in outcomes.values()):
         raise QuiclabError(f"{failures} runs failed; the output above lists them with the commands that replay them")
 
 
@@ -165,10 +166,8 @@ def _run_study(
     # one lock from the manifest to the table: a concurrent sweep would change them
     with store.locked():
         manifest = write_manifest(study, directory, wanted, partial=bool(keep), variants=asked_for)
-        counted, work = manifest.runs, jobs_of(study, with_more(study, points, manifest.more))
-        outcome = sweep.execute(
-            work, store, title=study.name, workers=workers, trial=lambda job, result: try_study(study, job, result)
-        )
+        counted, plan = manifest.runs, Plan(study, with_more(study, points, manifest.more))
+        outcome = plan.run(store, workers=workers, trial=partial(try_study, plan))
         notes = _without_effect(Evaluation(study, out)) if outcome.done else []
     if counted > wanted and not keep:
         print(
@@ -213,7 +212,7 @@ def show_outcomes(name: str, outcomes: Mapping[str, Outcome], out: Path) -> None
             "runs": outcome.total,
             "runs_complete": outcome.done,
             "runs_new": outcome.executed,
-            "runs_failed": len(outcome.failures),
+            "runs_failed": outcome.failed,
         }
         for study, outcome in outcomes.items()
     ]

@@ -41,8 +41,8 @@ def decide_command(
     found = decide(studies, out, lambda text: print(f"{name}: {text}", file=sys.stderr), most=max_runs, workers=jobs)
     if found.interrupted:
         raise StoppedError("stopped: complete runs are stored; repeat the command to continue", found.interrupted)
-    if found.failures:
-        raise QuiclabError(f"{len(found.failures)} runs failed; the output above has the commands that replay them")
+    if found.failed:
+        raise QuiclabError(f"{found.failed} runs failed; the output above has the commands that replay them")
     decided = [identity for identity in found.opened if found.judged[identity].verdict not in OPEN]
     lists = {"decided": decided} | {
         verdict.value if as_json else verdict.word: found.with_verdict(verdict) for verdict in reversed(OPEN)
@@ -66,7 +66,7 @@ def ablate_command(
     if number := max((item.interrupted for item in outcomes), default=0):
         stored = f"{done} of {total} runs are complete and stored"
         raise StoppedError(f"stopped: {stored}; repeat the command to continue", number)
-    if failures := sum(len(item.failures) for item in outcomes):
+    if failures := sum(item.failed for item in outcomes):
         raise QuiclabError(f"{failures} runs failed; the output above has the commands that replay them")
     if found:
         print(f"{name}: {done} of {total} runs complete, {new} of them new", file=sys.stderr)

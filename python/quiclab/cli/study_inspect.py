@@ -12,7 +12,7 @@ import typer
 from quiclab.cli.inspect import FromOption, MaxPointsOption, ToOption, report_progress, say_answers, window_of
 from quiclab.cli.output import ForceOption, check_new, show_written
 from quiclab.cli.study_group import SeedOption, engines_here
-from quiclab.cli.study_setting import SettingOption, StudyArgument, jobs_of_setting, one_study
+from quiclab.cli.study_setting import SettingOption, StudyArgument, one_study, runs_of_setting
 from quiclab.cli.values import JsonOption, integer
 from quiclab.errors import unexpected
 from quiclab.files import write_atomically
@@ -48,23 +48,23 @@ def study_inspect_command(
     part = window_of(from_, to)
     study = one_study(name, seed)
     present = engines_here(study, study.chosen_engines(engines), engines)
-    jobs = jobs_of_setting(study, present, only or [])
-    if len(jobs) > SIDES:
-        names = ", ".join(str(job.labels["engine"]) for job in jobs)
-        raise unexpected("--engines", f"one or two engines of {study.name}", got=f"{len(jobs)}: {names}")
+    runs = runs_of_setting(study, present, only or [])
+    if len(runs) > SIDES:
+        names = ", ".join(first.point.engine for first in runs)
+        raise unexpected("--engines", f"one or two engines of {study.name}", got=f"{len(runs)}: {names}")
     page = out or Path(f"inspect-{_word(study, only or [])}.html")
     check_new(page, force)
     sides = []
-    for job in jobs:
+    for first in runs:
         opened = run_recorded(
-            Scenario.from_dict(json.loads(job.scenario)),
-            str(job.labels["engine"]),
+            Scenario.from_dict(json.loads(first.scenario)),
+            first.point.engine,
             f"{study.name}, {', '.join(only or [])}",
             max_points,
             report_progress,
-            base_dir=Path(job.base_dir),
-            seed=job.seed + run - 1,
-            lane=job.lane,
+            base_dir=Path(first.recipe.base_dir),
+            seed=first.seed + run - 1,
+            lane=first.recipe.lane,
             window=part,
         )
         sides.append(side(opened))

@@ -11,9 +11,9 @@ import typer
 from quiclab.cli.study_group import ONLY, SeedOption, parse_only
 from quiclab.cli.values import JsonOption
 from quiclab.errors import RequestError, not_one_of
+from quiclab.inputs import with_absolute_files
 from quiclab.native import extension
-from quiclab.study.inputs import with_absolute_files
-from quiclab.study.plan import jobs_of
+from quiclab.study.plan import Plan
 from quiclab.study.registry import find_all
 from quiclab.tree import to_json
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from quiclab.study import Study
-    from quiclab.study.job import Job
+    from quiclab.study.plan import FirstRun
 
 StudyArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a study of a group: validation/blind.")]
 SettingOption = Annotated[
@@ -44,9 +44,9 @@ def one_study(name: str, seed: int | None) -> Study:
     return studies[0] if seed is None else studies[0].with_seed(seed)
 
 
-def jobs_of_setting(
+def runs_of_setting(
     study: Study, engines: Sequence[str], only: Sequence[str], variants: tuple[str, ...] = ()
-) -> list[Job]:
+) -> list[FirstRun]:
     """Return the first run of a setting in each engine.
 
     Raises
@@ -57,13 +57,13 @@ def jobs_of_setting(
     keep = parse_only(list(only))
     if variants:
         keep = {**keep, "variant": variants}
-    jobs = jobs_of(study, list(study.points(tuple(engines), 1, keep, variants)))
+    points = list(study.points(tuple(engines), 1, keep, variants))
     keys = [key for key in study.design.keys if key != "engine"]
-    settings = {tuple(job.labels.get(key) for key in keys) for job in jobs}
+    settings = {tuple(point.labels.get(key) for key in keys) for point in points}
     if len(settings) > 1:
         free = [key for key, values in zip(keys, zip(*settings, strict=True), strict=True) if len(set(values)) > 1]
         raise RequestError(f"{len(settings)} settings; choose one with --only: {', '.join(free)}")
-    return jobs
+    return Plan(study, points).first_runs()
 
 
 def study_scenario_command(
@@ -90,12 +90,13 @@ def study_scenario_command(
         if len(chosen) > 1:
             asked = engine if option == "--engine" else variant
             raise not_one_of(option, asked, chosen, where=f"study {study.name}")
-    (job,) = jobs_of_setting(study, engines, only or [], variants)
+    (first,) = runs_of_setting(study, engines, only or [], variants)
+    lane = [] if first.recipe.lane is None else first.recipe.lane.arguments()
     command = ["quiclab study scenario", study.name, "--seed", str(study.design.seed)]
     command += [word for item in only or [] for word in ("--only", item)] + ["--engine", engines[0]]
     command += ["--variant", *variants] if variants else []
-    run = ["quiclab run FILE --seed", str(job.seed), *([] if job.lane is None else job.lane.arguments())]
-    scenario = with_absolute_files(json.loads(job.scenario), Path(job.base_dir))
+    run = ["quiclab run FILE --seed", str(first.seed), *lane]
+    scenario = with_absolute_files(json.loads(first.scenario), Path(first.recipe.base_dir))
     if as_json:
         print(to_json(scenario))
         return

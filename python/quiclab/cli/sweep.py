@@ -41,8 +41,7 @@ from quiclab.cli.sweep_plan import (
 )
 from quiclab.cli.sweep_shards import merge_command, plan_command
 from quiclab.cli.values import JsonOption, SetOption, integer
-from quiclab.errors import RequestError, StoppedError, nearest, unexpected, unknown
-from quiclab.executors import executor_of
+from quiclab.errors import StoppedError, nearest, unexpected, unknown
 from quiclab.libraries import check_libraries
 from quiclab.report import show
 from quiclab.store import Store
@@ -160,10 +159,7 @@ def run_command(
 
         layout(plan, distribution)
     most = most_seeds(max_seeds, seeds, "--max-seeds")
-    in_real_time = plan.lane is not None and plan.lane.clock == "real"
-    if in_real_time and executor != "processes":
-        raise RequestError(f"--clock real and --executor {executor} contradict each other: such runs need this machine")
-    session = Session(plan, Store(directory), executor_of(executor, 1 if in_real_time else jobs))
+    session = Session(plan, Store(directory), plan.executor(executor, jobs))
     session.check()
     if dry_run:
         with session.executor:  # a cluster tells its number of workers then
@@ -180,7 +176,7 @@ def run_command(
         show_results(session.tables(compared), directory, as_json=as_json, distribution=distribution)
     for line in [*session.spent, f"{outcome.done} runs complete, {outcome.executed} of them new"]:
         print(line, file=sys.stderr)
-    report_failures(plan, outcome)
+    report_failures(outcome)
 
 
 def show_cost(plan: Plan, session: Session, line: str) -> None:

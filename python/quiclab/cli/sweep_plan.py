@@ -21,11 +21,10 @@ from quiclab.sweeps.plan import MAX_SEEDS
 from quiclab.tree import to_json
 
 if TYPE_CHECKING:
+    from quiclab.experiment import Outcome
     from quiclab.lane.run import Lane
-    from quiclab.sweeps.run import Outcome
 
 DEFAULT_SEEDS = 5
-MAX_FAILURES_SHOWN = 5
 
 ScenarioArgument = Annotated[Path | None, typer.Argument(metavar="SCENARIO", help="Scenario file.")]
 VaryOption = Annotated[
@@ -147,8 +146,8 @@ def show_results(tables: Tables, directory: Path, *, as_json: bool, distribution
         print(path, file=sys.stderr if as_json else sys.stdout)
 
 
-def report_failures(plan: Plan, outcome: Outcome) -> None:
-    """List the first runs that failed.
+def report_failures(outcome: Outcome) -> None:
+    """Count the runs that failed.
 
     Raises
     ------
@@ -156,8 +155,6 @@ def report_failures(plan: Plan, outcome: Outcome) -> None:
         If there are any.
     """
     if outcome.failed:
-        for task, reason in outcome.failures[:MAX_FAILURES_SHOWN]:
-            print(f"failed: {reason}; replay with: {plan.replay_of(task)}", file=sys.stderr)
         raise QuiclabError(f"{outcome.failed} of {outcome.total} runs failed; the first of them are listed above")
 
 

@@ -29,14 +29,26 @@ from quiclab.cli.sweep_plan import (
 from quiclab.cli.values import JsonOption, SetOption, integer
 from quiclab.errors import StoppedError, unexpected
 from quiclab.executors import Processes
+from quiclab.experiment import shards
 from quiclab.libraries import check_libraries
 from quiclab.store import Store
-from quiclab.sweeps import shards
+from quiclab.sweeps import Plan, plan_file
 from quiclab.sweeps.output import check_directory
 from quiclab.sweeps.session import Session, cost_line
 from quiclab.tree import to_json
 
 MAX_SHARDS = 100_000
+
+
+def read_plan_file(file: Path) -> Plan:
+    """Return the plan of a file.
+
+    Raises
+    ------
+    RequestError
+        If it is no plan of this version.
+    """
+    return plan_file.plan_of(shards.PlanFile(file, {plan_file.SCHEMA: plan_file.COMMAND}))
 
 
 def plan_command(
@@ -73,33 +85,33 @@ def plan_command(
     check_new(file, force, [plan.file], "--to")
     session = Session(plan, Store(shards.directory_of(file)), Processes(1))
     session.check()
-    shards.write_plan(plan, file)
+    plan_file.write_plan(plan, file)
     show_written([file], as_json)
     print(cost_line(plan, session), file=sys.stderr)
 
 
 def merge_command(
-    plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan whose shards have been run.")],
+    file: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan whose shards have been run.")],
     out: OutOption = None,
     distribution: DistributionOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Join the shards of a plan: table, figures and page; a shard that lacks runs is named."""
-    plan = shards.read_plan(plan_file)
+    plan = read_plan_file(file)
     directory = out or Path("results") / "sweeps" / plan.file.stem
     check_directory(directory)
     check_libraries("`quiclab sweep merge`")
     store = Store(directory)
-    if shards.has_changed(plan):
+    if plan_file.has_changed(plan):
         changed = f"{plan.file} has changed since the plan was written"
         print(f"note: {changed}; the results are those of the plan", file=sys.stderr)
     with store.locked():
-        shards.merge(plan, plan_file, store)
+        shards.merge(plan, file, store)
         show_results(Session(plan, store, Processes(1)).tables(), directory, as_json=as_json, distribution=distribution)
 
 
 def shard_command(
-    plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan of `quiclab sweep plan`.")],
+    file: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan of `quiclab sweep plan`.")],
     index: Annotated[
         int, typer.Option(parser=integer(0, MAX_SHARDS - 1), metavar="I", help="Number of the shard, from 0.")
     ],
@@ -110,8 +122,9 @@ def shard_command(
     """Run one shard of a plan."""
     if index >= of:
         raise unexpected("--index", f"a number from 0 to {of - 1}, as --of is {of}", index)
-    plan = shards.read_plan(plan_file)
-    outcome = shards.run_shard(plan, plan_file, index, of, Processes(jobs))
+    plan = read_plan_file(file)
+    plan_file.check_unchanged(plan, file)
+    outcome = shards.run_shard(plan, file, index, of, plan.executor(workers=jobs))
     if outcome.interrupted:
         stored = f"{outcome.done} of {outcome.total} runs of the shard are stored"
         raise StoppedError(f"stopped: {stored}; repeat the command to continue", outcome.interrupted)
@@ -119,4 +132,4 @@ def shard_command(
     if as_json:
         counts = {"runs": outcome.total, "runs_complete": outcome.done, "runs_new": outcome.executed}
         print(to_json({"schema": "quiclab.shard/1", "shard": index, "of": of, **counts, "runs_failed": outcome.failed}))
-    report_failures(plan, outcome)
+    report_failures(outcome)

@@ -14,17 +14,19 @@ from typing import TYPE_CHECKING
 import quiclab
 from quiclab.files import parquet_bytes, write_atomically
 from quiclab.identity import BUILD
-from quiclab.libraries import pl
+from quiclab.inputs import code_of, files_of
+from quiclab.libraries import np, pl
 from quiclab.native import build_id, extension
 from quiclab.report.study_page import digest_of_digests
 from quiclab.study import BASE
 from quiclab.study.compare import compare_document, judgement_row, table_rows, to_csv
-from quiclab.study.inputs import code_of, files_of
 from quiclab.study.manifest import MANIFEST
 from quiclab.study.registry import find_all, own_directory
 from quiclab.tree import to_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from quiclab.study import Study
     from quiclab.study.evaluate import Evaluation
 
@@ -105,10 +107,11 @@ def _files(evaluation: Evaluation, stem: str, archive: str) -> dict[str, bytes]:
         ):
             files[name] = (home / name).read_bytes()
     outside: dict[Path, str] = {}
-    for job in {job.scenario: job for job in evaluation.jobs}.values():
-        scenario = json.loads(job.scenario)
-        for file in (*files_of(scenario), *code_of(scenario, Path(job.base_dir))):
-            path = (Path(job.base_dir) / file).resolve()
+    firsts = evaluation.plan.first_runs()
+    for first in {first.scenario: first for first in firsts}.values():
+        scenario, base_dir = json.loads(first.scenario), Path(first.recipe.base_dir)
+        for file in (*files_of(scenario), *code_of(scenario, base_dir)):
+            path = (base_dir / file).resolve()
             if path.is_relative_to(home):
                 files[str(path.relative_to(home))] = path.read_bytes()
             elif path not in outside:
@@ -119,7 +122,7 @@ def _files(evaluation: Evaluation, stem: str, archive: str) -> dict[str, bytes]:
         if name not in missing_locks:
             files[name] = (CHECKOUT / name).read_bytes()
     files[MANIFEST] = (evaluation.directory / MANIFEST).read_bytes()
-    files["runs.csv"], settings = _runs(evaluation)
+    files["runs.csv"], settings = _runs(evaluation, [first.scenario for first in firsts])
     files |= settings
     files["runs.parquet"] = parquet_bytes(table)
     files["table.csv"] = to_csv(table_rows(evaluation, engines)).encode()
@@ -158,16 +161,17 @@ def _siblings(study: Study) -> list[Study]:
     return [other for other in find_all(study.name.partition("/")[0]) if other.file == study.file]
 
 
-def _runs(evaluation: Evaluation) -> tuple[bytes, dict[str, bytes]]:
+def _runs(evaluation: Evaluation, scenarios: Sequence[str]) -> tuple[bytes, dict[str, bytes]]:
     """Return the list of runs and the scenario of each setting."""
     numbers: dict[str, str] = {}
     settings: dict[str, bytes] = {}
-    for job in evaluation.jobs:
-        if job.scenario not in numbers:
-            name = f"settings/{len(numbers):04}.toml"
-            numbers[job.scenario] = name
-            settings[name] = extension().to_toml(job.scenario).encode()
-    files_by_identity = {job.identity: numbers[job.scenario] for job in evaluation.jobs}
+    for scenario in dict.fromkeys(scenarios):
+        name = f"settings/{len(numbers):04}.toml"
+        numbers[scenario] = name
+        settings[name] = extension().to_toml(scenario).encode()
+    runs = evaluation.all_runs
+    files = (numbers[scenarios[index]] for index in runs.settings)
+    files_by_identity = dict(zip(runs.names(np.arange(len(runs))), files, strict=True))
     text = io.StringIO()
     not_listed = LEFT_OUT | {metric.name for metric in evaluation.study.measures.metrics}
     columns = [name for name in evaluation.table.columns if name not in not_listed]

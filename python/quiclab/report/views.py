@@ -6,7 +6,6 @@ engine, so that the figure is the same each time.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -16,8 +15,7 @@ from quiclab.errors import QuiclabError
 from quiclab.lane.job import stacks_of
 from quiclab.report.figures import declaration
 from quiclab.result import RunResult, run_and_keep
-from quiclab.scenario import Scenario
-from quiclab.study.plan import available_engines, jobs_of
+from quiclab.study.plan import Plan, available_engines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,8 +94,9 @@ def result_of(study: Study, view: View, configuration: str, values: Mapping[str,
         The setting; values of swept factors by their short names.
     """
     point = _setting(study, view, configuration, values)
-    [job] = jobs_of(study, [replace(point, changes={**point.changes, **view.changes}, runs=1)])
-    return run_and_keep(Scenario.from_dict(json.loads(job.scenario)), job.seed, job.base_dir, job.keep, job.lane)
+    [run] = Plan(study, [replace(point, changes={**point.changes, **view.changes})]).first_runs()
+    recipe = run.recipe
+    return run_and_keep(run.scenario, run.seed, recipe.base_dir, recipe.recording.keep, recipe.lane)
 
 
 def _setting(study: Study, view: View, configuration: str, values: Mapping[str, Value]) -> Point:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from quiclab.errors import QuiclabError
 from quiclab.store import Store
-from quiclab.study import sweep
 from quiclab.study.ablation import Worlds
 from quiclab.study.explanation import filled
 from quiclab.study.findings import Resamples
 from quiclab.study.manifest import Setting, as_stored, read_manifest, setting_of, with_more, write_manifest
-from quiclab.study.plan import jobs_of, results_directory
+from quiclab.study.plan import Plan, results_directory
 from quiclab.study.registry import find
 from quiclab.study.trial import everywhere
 
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from quiclab.experiment import Outcome
     from quiclab.study import Study
     from quiclab.study.claims import Claim
-    from quiclab.study.sweep import Outcome
 
 Needed: TypeAlias = "Mapping[tuple[str, str], set[Setting]]"
 """Settings by study and variant."""
@@ -107,7 +106,7 @@ def make(found: Needed, out: Path, workers: int | None = None) -> list[Outcome]:
                 if point.variant == variant and setting_of(study, engine, point.configuration, point.values) in settings
             ]
             title = f"{name} with {variant}" if variant else name
-            outcomes.append(sweep.execute(jobs_of(study, wanted), store, title=title, workers=workers))
+            outcomes.append(Plan(study, wanted).run(store, workers=workers, title=title))
         if outcomes[-1].interrupted:
             break
     return outcomes

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import traceback
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from quiclab.errors import QuiclabError, RequestError, unexpected, unknown
+from quiclab.errors import unexpected, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -82,34 +80,3 @@ def _references(study: Study) -> Iterator[tuple[str, str, str]]:
                 yield f"{where}: map", "factor", name
             for name in (figure.map.first, figure.map.second):
                 yield f"{where}: map", "configuration", name
-
-
-class OwnCodeError(QuiclabError):
-    """A function of a study has failed."""
-
-
-@contextmanager
-def own_code(what: str) -> Iterator[None]:
-    """Turn an exception in a function of a study into an error of one line.
-
-    Parameters
-    ----------
-    what
-        The function and its input, such as "metric `goodput_mbps`, seed 1".
-
-    Raises
-    ------
-    QuiclabError
-        With the exception, and the line of the function that raised it. Errors of quiclab itself pass; those about a
-        request, such as a setting that does not exist, say what made it.
-    """
-    try:
-        yield
-    except RequestError as error:
-        raise RequestError(f"{what}: {error.message}", path=error.path, kind=error.kind) from error
-    except QuiclabError:
-        raise
-    except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise OwnCodeError(f"{what}: {message} ({place.filename}:{place.lineno}); stored runs are kept") from error

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from quiclab.stats import summarise
@@ -15,7 +15,7 @@ from quiclab.study.criteria import Outcome
 from quiclab.study.difference import differences
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.maps import Cell, MeasuredMap, maps_of
-from quiclab.study.plan import jobs_of
+from quiclab.study.plan import Plan
 from quiclab.study.published import number
 from quiclab.study.ran import profile_of, stacks_of
 
@@ -118,8 +118,8 @@ def _settings(evaluation: Evaluation, engine: str) -> dict[Key, Mapping[str, Any
     points = [point for point in evaluation.points if point.engine == engine and point.variant == BASE]
     stored = evaluation.scenarios(engine)
     missing = [point for point in points if tuple(point.labels[column] for column in columns) not in stored]
-    for job in jobs_of(evaluation.study, [replace(point, runs=1) for point in missing]):
-        stored[tuple(job.labels[column] for column in columns)] = json.loads(job.scenario)
+    for run in Plan(evaluation.study, missing).first_runs():
+        stored[tuple(run.point.labels[column] for column in columns)] = json.loads(run.scenario)
     keys = [tuple(point.labels[column] for column in columns) for point in points]
     return {key: stored[key] for key in keys}
 

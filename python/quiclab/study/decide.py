@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 from quiclab.progress import BeatingProgress
 from quiclab.repetitions import MIN_RUNS, next_count
 from quiclab.store import Store
-from quiclab.study import BASE, sweep
+from quiclab.study import BASE
 from quiclab.study.claims import Verdict
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import Setting, as_stored, read_manifest, setting_of, with_more, write_more
-from quiclab.study.plan import jobs_of, results_directory
+from quiclab.study.plan import Plan, results_directory
 from quiclab.study.registry import find, find_all
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from quiclab.study import Study
     from quiclab.study.claims import Judgement
-    from quiclab.study.job import Job
 
 #: Number of runs that no setting exceeds unless the user says so.
 MAX_RUNS: Final = 50
@@ -45,8 +44,8 @@ class Decisions:
         The last judgement of each claim that was tested, by identity.
     rounds
         Number of rounds that were run.
-    failures
-        Runs that failed, each with its reason.
+    failed
+        Number of runs that failed.
     interrupted
         The signal that ended it; 0 if none did.
     """
@@ -54,7 +53,7 @@ class Decisions:
     opened: list[str] = field(default_factory=list)
     judged: dict[str, Judgement] = field(default_factory=dict)
     rounds: int = 0
-    failures: list[tuple[Job, str]] = field(default_factory=list)
+    failed: int = 0
     interrupted: int = 0
 
     def with_verdict(self, verdict: Verdict) -> list[str]:
@@ -105,7 +104,7 @@ def decide(
         if not found.rounds:
             found.opened = is_open
         planned = {name: settings for name, settings in planned.items() if settings}
-        if not planned or found.failures:
+        if not planned or found.failed:
             return found
         found.rounds += 1
         count = sum(map(len, planned.values()))
@@ -164,9 +163,7 @@ def _run(study: Study, out: Path, more: Mapping[Setting, int], workers: int | No
         for point in with_more(study, list(study.points(engines, 1, variants=())), more)
         if point.variant == BASE and setting_of(study, point.engine, point.configuration, point.values) in more
     ]
-    store = Store(directory)
-    with store.locked():
-        outcome = sweep.execute(jobs_of(study, points), store, title=study.name, workers=workers)
-    found.failures += outcome.failures
+    outcome = Plan(study, points).run(Store(directory), workers=workers)
+    found.failed += outcome.failed
     found.interrupted = outcome.interrupted
     return not outcome.interrupted

@@ -20,10 +20,10 @@ import quiclab
 from quiclab.errors import RequestError
 from quiclab.failures import FILE
 from quiclab.files import write_atomically
+from quiclab.inputs import source_of
 from quiclab.native import build_id
 from quiclab.stacks.registry import available
 from quiclab.store import Store
-from quiclab.study.inputs import source_of
 from quiclab.study.manifest import MANIFEST
 
 if TYPE_CHECKING:

@@ -11,20 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from quiclab.errors import QuiclabError
+from quiclab.experiment import Runs
+from quiclab.experiment.own_code import own_code
+from quiclab.experiment.table import SEED, SETTING, failed_runs, stored_runs
 from quiclab.failures import read_failures
 from quiclab.identity import BUILD
 from quiclab.libraries import pl
 from quiclab.stats import Summary, reduced, summarise
-from quiclab.store import Store
-from quiclab.study import BASE, Point, Study, derived, sweep
+from quiclab.store import IDENTITY, Store
+from quiclab.study import BASE, Point, Study, derived
 from quiclab.study.ablation import Support, Worlds, judge_ablation
-from quiclab.study.check import own_code
 from quiclab.study.claims import Claim, Judgement, Verdict, judge
 from quiclab.study.criteria import Assessment, Criterion
 from quiclab.study.explanation import filled, left_out
 from quiclab.study.fidelity import Fidelity, assess
 from quiclab.study.findings import Grid, Key, Resamples
-from quiclab.study.job import Job
 from quiclab.study.manifest import (
     MANIFEST,
     Manifest,
@@ -35,8 +36,9 @@ from quiclab.study.manifest import (
     with_more,
     write_manifest,
 )
-from quiclab.study.plan import RESULTS, available_engines, jobs_of, results_directory, sweep_command
+from quiclab.study.plan import RESULTS, Plan, available_engines, results_directory, sweep_command
 from quiclab.study.published import PublishedRow, as_printed, csv_rows, number, printed_findings, read_published
+from quiclab.study.recording import result_of
 from quiclab.study.registry import find
 from quiclab.study.tables import read_columns, read_table, write_table
 from quiclab.study.trial import measured
@@ -51,7 +53,6 @@ __all__ = [
     "PublishedRow",
     "available_engines",
     "csv_rows",
-    "jobs_of",
     "number",
     "printed_findings",
     "read_manifest",
@@ -131,9 +132,14 @@ class Evaluation:
         return with_more(self.study, points, self.more)
 
     @cached_property
-    def jobs(self) -> list[Job]:
+    def plan(self) -> Plan:
+        """The plan of every setting."""
+        return Plan(self.study, self.points)
+
+    @cached_property
+    def all_runs(self) -> Runs:
         """Every run of the study, all engines."""
-        return jobs_of(self.study, self.points)
+        return Runs.of(self.plan)
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -195,28 +201,39 @@ class Evaluation:
         return available_engines(self.study, self.study.chosen_engines("all"))[0]
 
     def _measure(self) -> pl.DataFrame:
-        frame = sweep.collect(self.jobs, self.directory)
-        if frame.is_empty() and (found := [item for items in self._failed.values() for item in items.values()]):
+        columns = {BUILD: pl.String, "result": pl.String, "series": pl.Binary}
+        stored = stored_runs(self.all_runs, Store(self.directory), columns)
+        if stored.is_empty() and (found := [item for items in self._failed.values() for item in items.values()]):
             count = sum(item.runs for item in found)
             raise QuiclabError(f"all {count} runs of {self.study.name} failed, the first: {found[0].reason}")
-        if frame.is_empty():
+        if stored.is_empty():
             raise QuiclabError(
                 f"the runs in {self.directory} were made by another version or scenario; run "
                 f"{sweep_command(self.study, self.out)} again"
             )
-        values = {metric.name: [math.nan] * len(frame) for metric in self.study.measures.metrics}
+        firsts = [self.study.design.first_seed(point) for point in self.points]
+        labels = [
+            {**self.points[place].labels, "run": seed - firsts[place]}
+            for place, seed in stored.select(SETTING, SEED).iter_rows()
+        ]
+        values = {metric.name: [math.nan] * len(stored) for metric in self.study.measures.metrics}
+        digests = [""] * len(stored)
         places: dict[str, list[int]] = {}
-        for place, identity in enumerate(frame["identity"]):
+        for place, identity in enumerate(stored[IDENTITY]):
             places.setdefault(identity, []).append(place)
         for same in places.values():  # settings that are parts of one run; no more than one is read at a time
-            rows = [frame.row(place, named=True) for place in same]
-            result = sweep.result_of(rows[0]["result"], rows[0]["series"])
-            for place, row in zip(same, rows, strict=True):
+            row = stored.row(same[0], named=True)
+            result = result_of(row["result"], row["series"])
+            for place in same:
+                digests[place] = result.digest
                 for name, column in values.items():
-                    column[place] = measured(self.study, name, row, row["seed"], result)
-        for name, column in values.items():
-            frame.insert_column(-2, pl.Series(name, column, dtype=pl.Float64))
-        return frame
+                    column[place] = measured(self.study, name, labels[place], row[SEED], result)
+        return pl.DataFrame(labels, infer_schema_length=None).with_columns(
+            *stored.select(pl.col(SEED).cast(pl.Int64), IDENTITY, BUILD),
+            pl.Series("digest", digests),
+            *(pl.Series(name, column, dtype=pl.Float64) for name, column in values.items()),
+            *stored.select("result", "series"),
+        )
 
     @cached_property
     def _numbers(self) -> pl.DataFrame:
@@ -284,19 +301,13 @@ class Evaluation:
     @cached_property
     def _failed(self) -> dict[tuple[str, str], dict[Key, Failed]]:
         """Settings of which runs failed, by engine and variant."""
-        reasons = read_failures(self.directory)
-        if not reasons:
-            return {}
-        stored = Store(self.directory).identities()
         found: dict[tuple[str, str], dict[Key, Failed]] = {}
-        for job in self.jobs:
-            reason = reasons.get(job.identity)
-            if reason is None or job.identity in stored:
-                continue
-            part = found.setdefault((str(job.labels["engine"]), str(job.labels["variant"])), {})
-            key = tuple(job.labels[column] for column in self.study.design.columns)
-            before = part.get(key)
-            part[key] = Failed(1, reason) if before is None else Failed(before.runs + 1, before.reason)
+        if not read_failures(self.directory):  # nothing is resolved for nothing
+            return found
+        for place, count, reason in failed_runs(self.all_runs, Store(self.directory)).iter_rows():
+            point = self.points[place]
+            key = tuple(point.labels[column] for column in self.study.design.columns)
+            found.setdefault((point.engine, point.variant), {})[key] = Failed(count, reason)
         return found
 
     def failed(self, engine: str, variant: str = BASE) -> Mapping[Key, Failed]:

@@ -1,17 +1,24 @@
-"""From a study to its runs: jobs, their commands, and the directory of their results."""
+"""From a study to its runs: the plan of some of its settings, and the directory of their results."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TextIO
 
-from quiclab import tree
+from quiclab import experiment, tree
+from quiclab.experiment import Outcome, Recipe, Runs, Task
+from quiclab.experiment.networks import check_networks
+from quiclab.files import read_text
+from quiclab.libraries import np
 from quiclab.scenario import Scenario, load
 from quiclab.stacks.registry import catalogue
+from quiclab.store import Store
 from quiclab.study import Point, Study
-from quiclab.study.job import Job
+from quiclab.study.recording import Whole
 
 #: Results directory of the command line.
 RESULTS = Path("results")
@@ -40,12 +47,152 @@ def available_engines(study: Study, names: Sequence[str]) -> tuple[list[str], li
     return [name for name in names if runs(name)], [name for name in names if not runs(name)]
 
 
-def _sets(changes: Mapping[str, Any], scenario: Scenario) -> dict[str, Any]:
-    """Return changes as values of `--set`, which cannot remove entries: a table that loses one is set as a whole."""
-    tables_with_removals = {path.partition(".")[0] for path, value in changes.items() if value is None}
-    kept = {path: value for path, value in changes.items() if path.partition(".")[0] not in tables_with_removals}
-    whole = scenario.to_dict()
-    return kept | {table: whole[table] for table in sorted(tables_with_removals & set(whole))}
+class FirstRun(NamedTuple):
+    """The first run of a setting.
+
+    Attributes
+    ----------
+    point
+        The setting.
+    scenario
+        Its resolved scenario as JSON.
+    seed
+        Seed of the run.
+    recipe
+        What it has in common with other settings.
+    replay
+        The command that repeats it alone.
+    """
+
+    point: Point
+    scenario: str
+    seed: int
+    recipe: Recipe
+    replay: str
+
+
+@dataclass(frozen=True, eq=False)
+class Plan(experiment.Plan):
+    """Settings of a study.
+
+    Commands that replay runs name the scenario as seen from the current directory, or by its whole path.
+
+    Attributes
+    ----------
+    study
+        The study.
+    points
+        The settings, in the order in which they run.
+    """
+
+    study: Study
+    points: Sequence[Point]
+
+    @property
+    def name(self) -> str:
+        """Name of the study."""
+        return self.study.name
+
+    @cached_property
+    def recording(self) -> Whole:
+        """The whole result of each run."""
+        measures = self.study.measures
+        return Whole(measures.kept_series, measures.keep, self.study.design.failures_are_results)
+
+    def __len__(self) -> int:
+        """Return the number of settings."""
+        return len(self.points)
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Runs of each setting."""
+        return np.array([point.runs for point in self.points], np.int64)
+
+    @property
+    def first_seeds(self) -> np.ndarray:
+        """Seed of the first run of each setting."""
+        return np.array([self.study.design.first_seed(point) for point in self.points], np.uint64)
+
+    @cached_property
+    def _recipes(self) -> dict[tuple[str, str], Recipe]:
+        """Recipes by base scenario and engine."""
+        found: dict[tuple[str, str], Recipe] = {}
+        for point in self.points:
+            key = name, engine = self._scenario_of(point), point.engine
+            if key not in found:
+                file = self.study.home / name
+                shown, base_dir = str(_shown(file, name)), str(file.parent.absolute())
+                lane = self.study.design.engine(engine).lane
+                found[key] = Recipe(read_text(file), shown, base_dir, self.recording, lane=lane)
+        return found
+
+    @property
+    def recipes(self) -> list[Recipe]:
+        """The recipes of all settings."""
+        return list(self._recipes.values())
+
+    def _scenario_of(self, point: Point) -> str:
+        return self.study.design.scenario_of(point.values)
+
+    @cached_property
+    def _bases(self) -> dict[str, Scenario]:
+        return {name: load(self.study.home / name) for name in self.study.design.scenarios}
+
+    def setting(self, index: int) -> tuple[Recipe, list[tuple[str, str]]]:
+        """Return a setting: a scenario, and its changes.
+
+        A change of `--set` cannot remove an entry: a table that loses one is set as a whole.
+        """
+        point = self.points[index]
+        name = self._scenario_of(point)
+        changes = {path: tree.plain(value) for path, value in point.changes.items()}
+        if losing := {path.partition(".")[0] for path, value in changes.items() if value is None}:
+            whole: dict[str, Any] = self._bases[name].with_values(changes).to_dict()
+            changes = {path: value for path, value in changes.items() if path.partition(".")[0] not in losing}
+            changes |= {table: whole[table] for table in sorted(losing & set(whole))}
+        sets = [(path, tree.toml_value(value)) for path, value in changes.items()]
+        return self._recipes[name, point.engine], sets
+
+    def first_runs(self) -> list[FirstRun]:
+        """Return the first run of each setting."""
+        found = []
+        for index, (point, seed) in enumerate(zip(self.points, self.first_seeds.tolist(), strict=True)):
+            (recipe, sets), scenario = self.setting(index), self.scenario(index)
+            found.append(FirstRun(point, scenario, seed, recipe, recipe.replay(sets, scenario, seed)))
+        return found
+
+    def run(
+        self,
+        store: Store,
+        *,
+        executor: str = "processes",
+        workers: int | None = None,
+        title: str = "",
+        trial: Callable[[Task, Mapping[str, Any]], None] | None = None,
+        stream: TextIO | None = None,
+    ) -> Outcome:
+        """Make the runs that are not stored.
+
+        Parameters
+        ----------
+        store, title, trial, stream
+            As of `execute`.
+        executor, workers
+            Where they run: see `executors.executor_of`.
+
+        Raises
+        ------
+        RequestError
+            If there is no such executor.
+        QuiclabError
+            If a network of runs in real time does not match its scenario.
+        """
+        runs = Runs.of(self)
+        with store.locked():
+            if self.in_real_time:
+                check_networks(self, np.unique(runs.settings[~runs.stored(store)]).tolist(), stream)
+            where = self.executor(executor, workers)
+            return experiment.execute(runs, store, where, title=title, trial=trial, stream=stream)
 
 
 def _shown(file: Path, name: str) -> Path:
@@ -54,41 +201,3 @@ def _shown(file: Path, name: str) -> Path:
         return Path(name)
     here = Path.cwd()
     return file.relative_to(here) if file.is_relative_to(here) else file
-
-
-def jobs_of(study: Study, points: Sequence[Point]) -> list[Job]:
-    """Turn settings into runs, in the order of the sweep: settings, then repetitions.
-
-    The commands that replay them name the scenario as seen from the current directory, or by its whole path.
-    """
-    bases = {name: load(study.home / name) for name in study.design.scenarios}
-    jobs = []
-    for point in points:
-        name = study.design.scenario_of(point.values)
-        file, base = study.home / name, bases[name]
-        plain_changes = {path: tree.plain(value) for path, value in point.changes.items()}
-        scenario = base.with_values(plain_changes)
-        sets = _sets(plain_changes, scenario).items()
-        arguments = [f"--set {shlex.quote(f'{path}={tree.toml_value(plain)}')}" for path, plain in sets]
-        lane = study.design.engine(point.engine).lane
-        resolved = scenario.resolved_json(None if lane is None else lane.stacks())
-        arguments += [] if lane is None else lane.arguments()
-        command = " ".join(["quiclab run", shlex.quote(str(_shown(file, name))), *arguments, "--seed"])
-        seed = study.design.first_seed(point)
-        labels = {**point.labels, "run": 0}
-        series, keep = study.measures.kept_series, study.measures.keep
-        first = Job(
-            labels,
-            resolved,
-            seed,
-            f"{command} {seed}",
-            str(file.parent),
-            lane,
-            series,
-            keep,
-            study.design.failures_are_results,
-        )
-        jobs.append(first)
-        more = range(1, point.runs)
-        jobs += [first.repeated(index, seed + index, f"{command} {seed + index}") for index in more]
-    return jobs

@@ -5,43 +5,45 @@ from __future__ import annotations
 import math
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from quiclab.study.check import own_code
+from quiclab.experiment.own_code import own_code
 from quiclab.study.claims import NotMeasuredError, Resamples
 from quiclab.study.findings import Grid, Key
+from quiclab.study.recording import result_of
 from quiclab.study.registry import find
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from quiclab.experiment import Task
     from quiclab.result import RunResult
     from quiclab.study.claims import Claim
     from quiclab.study.definition import Study
-    from quiclab.study.job import Job
+    from quiclab.study.plan import Plan
 
 #: Errors of a predicate that do not depend on the values it reads.
 MISTAKES = (NameError, AttributeError, TypeError, KeyError)
 
 
-def try_study(study: Study, job: Job, result: RunResult) -> None:
+def try_study(plan: Plan, task: Task, columns: Mapping[str, Any]) -> None:
     """Measure a run, and evaluate the predicates of the claims on a study whose settings all have these values.
 
     Parameters
     ----------
-    study
-        The study.
-    job, result
-        The run.
+    plan
+        Settings of the study.
+    task, columns
+        The run, and its stored columns.
 
     Raises
     ------
     QuiclabError
         If a metric or a predicate fails: study, metric or claim, the exception, its file and line.
     """
-    values = {
-        metric.name: measured(study, metric.name, job.labels, job.seed, result) for metric in study.measures.metrics
-    }
+    study, labels = plan.study, plan.points[task.setting].labels
+    result = result_of(columns["result"], columns["series"])
+    values = {metric.name: measured(study, metric.name, labels, task.seed, result) for metric in study.measures.metrics}
 
     @cache
     def grid(name: str, metric: str) -> Grid:

@@ -10,8 +10,9 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from quiclab.errors import unexpected
+from quiclab.experiment.table import SETTING
 from quiclab.repetitions import next_count
-from quiclab.sweeps.table import HIGH, MEAN, SETTING
+from quiclab.sweeps.table import HIGH, MEAN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

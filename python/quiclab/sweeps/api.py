@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab import tree
 from quiclab.errors import QuiclabError, RequestError, unexpected, unknown
-from quiclab.executors import Processes
+from quiclab.experiment import kept
 from quiclab.files import read_text
 from quiclab.scenario import Scenario
 from quiclab.store import Store
-from quiclab.sweeps import kept
 from quiclab.sweeps.adaptive import most_seeds
 from quiclab.sweeps.plan import Plan
 from quiclab.sweeps.session import Session
@@ -210,8 +209,7 @@ def _run(
     most = most_seeds(max_seeds, plan.seeds, "max_seeds")
     if adaptive is not None and not (isinstance(adaptive, int | float) and 0 < adaptive <= 1):
         raise unexpected("adaptive", "a number above 0, at most 1", adaptive)
-    in_real_time = plan.lane is not None and plan.lane.clock == "real"
-    session = Session(plan, Store(directory), executor or Processes(1 if in_real_time else None))
+    session = Session(plan, Store(directory), executor or plan.executor())
     session.check()
     outcome = session.run() if adaptive is None else session.run_until(adaptive, most)
     if outcome.interrupted:

@@ -17,12 +17,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.errors import unexpected
+from quiclab.experiment.table import FAILED, REASON
 from quiclab.formats import counted
 from quiclab.libraries import alt, pl
 from quiclab.report.figures.theme import COLOURS, WIDTH, declaration, empty_chart, palette
 from quiclab.sweeps.crowded import MAX_BARS, MAX_POINTS, drawable, left_out
 from quiclab.sweeps.factors import plain
-from quiclab.sweeps.table import FAILED, HIGH, LOW, MEAN, REASON, N, settings_table
+from quiclab.sweeps.table import HIGH, LOW, MEAN, N, settings_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

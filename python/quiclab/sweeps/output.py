@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.equal_runs import without_effect
 from quiclab.errors import RequestError
+from quiclab.experiment.table import FAILED, REASON, failed_runs
 from quiclab.files import parquet_bytes
 from quiclab.formats import counted, decimal
 from quiclab.identity import note_on_builds
@@ -17,14 +18,11 @@ from quiclab.made import check, write_files
 from quiclab.store import SHARDS
 from quiclab.sweeps.factors import plain
 from quiclab.sweeps.table import (
-    FAILED,
     HIGH,
     MEAN,
     PERCENT,
-    REASON,
     N,
     differences,
-    failed_runs,
     runs_table,
     summary,
     with_failed,
@@ -33,11 +31,11 @@ from quiclab.sweeps.table import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from quiclab.experiment import Runs
     from quiclab.store import Store
     from quiclab.sweeps.design import Comparison
     from quiclab.sweeps.metrics import Measure
     from quiclab.sweeps.plan import Plan
-    from quiclab.sweeps.runs import Runs
 
 RUNS: Final = "runs.parquet"
 SETTINGS: Final = "settings.csv"
@@ -100,10 +98,9 @@ class Tables:
         return found
 
     @classmethod
-    def of(cls, runs: Runs, store: Store, compared: Comparison | None = None) -> Tables:
+    def of(cls, plan: Plan, runs: Runs, store: Store, compared: Comparison | None = None) -> Tables:
         """Summarise the stored runs of a sweep."""
-        plan = runs.plan
-        table, builds = runs_table(runs, store)
+        table, builds = runs_table(plan, runs, store)
         settings = summary(table, [factor.column for factor in plan.design.factors], plan.measures)
         settings = with_failed(settings, failed_runs(runs, store), plan)
         notes = _notes(plan.name, table, settings, builds)

@@ -3,93 +3,65 @@
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import chain
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from quiclab.errors import RequestError, unexpected
-from quiclab.identity import setting_of
-from quiclab.native import MAX_SEED, resolve
-from quiclab.sweeps import kept
+from quiclab import experiment
+from quiclab.errors import RequestError, unexpected, unknown
+from quiclab.experiment import Recipe, Recording
+from quiclab.native import MAX_SEED
+from quiclab.result import TABLES
 from quiclab.sweeps.design import Design
 from quiclab.sweeps.metrics import SERIES_INTERVAL, Measure, measures, workloads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from quiclab.lane.run import Lane
+    from quiclab.result import RunResult
 
 MAX_SEEDS: Final = 100_000
-_HASH_BYTES: Final = 32
-
-
-class Task(NamedTuple):
-    """One run: the index of its setting, and its seed."""
-
-    setting: int
-    seed: int
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """What the runs of a sweep have in common, for workers.
+class Numbers(Recording):
+    """The numbers of a run, and the tables that are kept of it.
 
     Attributes
     ----------
-    text, file, base_dir
-        The scenario, the name of its file, and the directory that files named in it are relative to.
-    sets
-        Changes of all settings, as path and text of `--set`.
     metrics
-        Names of the metrics that are measured.
-    keep
+        Names of the metrics.
+    columns
+        Their columns.
+    tables
         Names of the tables of each run that are kept.
-    lane
-        How settings are run whose stacks are programs, in the kernel lane; `None` if all run in the sim lane.
     """
 
-    text: str
-    file: str
-    base_dir: str
-    sets: tuple[tuple[str, str], ...]
     metrics: tuple[str, ...]
-    keep: tuple[str, ...] = ()
-    lane: Lane | None = None
+    columns: tuple[str, ...]
+    tables: tuple[str, ...] = ()
 
-    def resolve(self, sets: Iterable[tuple[str, str]]) -> str:
-        """Return the scenario with further changes and every default filled in, as JSON.
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Digest, whether all flows have done their workload, and the metrics; NaN where there is no value."""
+        return {"digest": "String", "finished": "Boolean", **dict.fromkeys(self.columns, "Float64")}
 
-        Raises
-        ------
-        RequestError
-            If it is not valid.
-        """
-        form: Literal["toml", "json"] = "json" if self.file.endswith(".json") else "toml"
-        given = (self.text, self.file, self.base_dir, [*self.sets, *sets], form)
-        if self.lane is None:
-            return resolve(*given)
-        try:
-            return resolve(*given, self.lane.stacks())
-        except RequestError as error:
-            # perhaps its stacks are those of the sim lane: settings of a sweep may be of either
-            if not error.path.endswith("stack"):
-                raise
-            try:
-                return resolve(*given)
-            except RequestError as other:
-                raise (error if other.path.endswith("stack") else other) from None
+    def row(self, result: RunResult) -> list[Any]:
+        """Return the columns of a run."""
+        found = _measures(self.metrics, tuple(workloads(result.data["scenario"]).items()))
+        finished = all(flow.completed for flow in result.flows.values())
+        return [result.digest, finished, *(float(column.measure(result)) for column in found)]
 
-    def lane_of(self, scenario: str) -> Lane | None:
-        """Return how a resolved scenario runs in the kernel lane; `None` if its stacks are those of the sim lane."""
-        return self.lane if self.lane is not None and self.lane.runs(json.loads(scenario)) else None
+
+@cache
+def _measures(names: tuple[str, ...], kinds: tuple[tuple[str, str], ...]) -> list[Measure]:
+    return measures(names, dict(kinds))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class Plan(experiment.Plan):
     """What a sweep runs.
 
     Attributes
@@ -138,15 +110,11 @@ class Plan:
             last = MAX_SEED - self.seeds + 1
             raise unexpected("first seed", f"an integer from 0 to {last} with {self.seeds} seeds", self.first_seed)
 
-    @property
-    def base_dir(self) -> Path:
-        """Directory that files named in the scenario are relative to."""
-        return self.file.parent
-
     @cached_property
     def base(self) -> dict[str, Any]:
         """The scenario with `sets`, and every default filled in."""
-        plain: dict[str, Any] = json.loads(self._recipe(()).resolve(()))
+        bare = Recipe(self.text, str(self.file), str(self.file.parent), Numbers((), ()), self.sets, self.lane)
+        plain: dict[str, Any] = json.loads(bare.resolve(()))
         return plain
 
     @property
@@ -165,19 +133,44 @@ class Plan:
         return measures(self.metrics, workloads(self.base))
 
     @property
+    def counts(self) -> int:
+        """Runs of each setting."""
+        return self.seeds
+
+    @property
+    def first_seeds(self) -> int:
+        """Seed of the first run of each setting."""
+        return self.first_seed
+
+    def __len__(self) -> int:
+        """Return the number of settings."""
+        return len(self.design.settings)
+
+    @property
     def total(self) -> int:
         """Number of runs."""
-        return len(self.design.settings) * self.seeds
+        return len(self) * self.seeds
 
-    def _recipe(self, recording: tuple[tuple[str, str], ...]) -> Recipe:
-        # absolute: a worker may have another working directory
-        file, base_dir = str(self.file), str(self.base_dir.absolute())
-        return Recipe(self.text, file, base_dir, (*recording, *self.sets), self.metrics, self.keep, self.lane)
+    @cached_property
+    def recording(self) -> Numbers:
+        """The columns that are stored of each run."""
+        return Numbers(self.metrics, tuple(measure.column for measure in self.measures), self.keep)
 
     @cached_property
     def recipe(self) -> Recipe:
         """What the runs have in common."""
-        return self._recipe(tuple(self._recording))
+        # absolute: a worker may have another working directory
+        base_dir = str(self.file.parent.absolute())
+        return Recipe(self.text, str(self.file), base_dir, self.recording, (*self._recorded, *self.sets), self.lane)
+
+    @property
+    def recipes(self) -> tuple[Recipe]:
+        """What the runs have in common."""
+        return (self.recipe,)
+
+    def setting(self, index: int) -> tuple[Recipe, list[tuple[str, str]]]:
+        """Return a setting: the scenario, and its changes."""
+        return self.recipe, self.design.sets(self.design.settings[index])
 
     def scenario(self, index: int) -> str:
         """Return the resolved scenario of a setting as JSON.
@@ -185,9 +178,9 @@ class Plan:
         Raises
         ------
         RequestError
-            If it is not valid.
+            If it is not valid; the message names the factor.
         """
-        recipe, sets = self.recipe, self.design.sets(self.design.settings[index])
+        recipe, sets = self.setting(index)
         try:
             return recipe.resolve(sets)
         except RequestError as error:
@@ -205,44 +198,15 @@ class Plan:
         return RequestError(f"{option}: {text}", path=error.path, kind=error.kind, suggestion=error.suggestion)
 
     @cached_property
-    def _recording(self) -> list[tuple[str, str]]:
+    def _recorded(self) -> list[tuple[str, str]]:
         """Changes by which runs record the tables that are kept, and the time series that a metric needs."""
-        record, changes = self.base["record"], kept.recording(self.keep, self.base["record"])
-        needed = "series" not in self.keep and any(measure.series for measure in self.measures)
+        record, changes = self.base["record"], []
+        for name in self.keep:
+            if name not in TABLES:
+                raise unknown("table", name, TABLES, "--keep")
+            if name != "series" and not record[name]:
+                changes.append((f"record.{name}", "true"))
+        needed = "series" in self.keep or any(measure.series for measure in self.measures)
         if needed and "series_interval" not in record:
             changes.append(("record.series_interval", SERIES_INTERVAL))
         return changes
-
-    @cached_property
-    def _identified(self) -> tuple[bytearray, list[str | None]]:
-        """Identities and versions of the settings, as far as they were asked for."""
-        count = len(self.design.settings)
-        return bytearray(_HASH_BYTES * count), [None] * count
-
-    def identity(self, index: int) -> tuple[str, str]:
-        """Return identity and versions of a setting, as of `identity.setting_of`.
-
-        Raises
-        ------
-        RequestError
-            If it is not a valid scenario, or a file that it names cannot be read, or a program is missing.
-        """
-        hashes, versions = self._identified
-        place = slice(_HASH_BYTES * index, _HASH_BYTES * (index + 1))
-        if (known := versions[index]) is None:
-            scenario = self.scenario(index)
-            lane = self.recipe.lane_of(scenario)
-            if lane is not None:
-                lane.check_programs(json.loads(scenario))
-            found, computing = setting_of(scenario, self.base_dir, lane)
-            hashes[place] = bytes.fromhex(found)
-            known = versions[index] = sys.intern(computing)
-        return hashes[place].hex(), known
-
-    def replay_of(self, task: Task) -> str:
-        """Return the command that repeats one run alone."""
-        pairs = chain(self._recording, self.sets, self.design.sets(self.design.settings[task.setting]))
-        sets = [f"--set {shlex.quote(f'{path}={text}')}" for path, text in pairs]
-        chosen = None if self.lane is None else self.recipe.lane_of(self.scenario(task.setting))
-        lane = [] if chosen is None else chosen.arguments()
-        return " ".join(["quiclab run", shlex.quote(str(self.file)), *sets, *lane, f"--seed {task.seed}"])

@@ -4,24 +4,60 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import TYPE_CHECKING, TextIO
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from quiclab.errors import QuiclabError
+from quiclab.experiment import Outcome, Runs, Task, check, execute, kept
 from quiclab.formats import counted
 from quiclab.progress import duration
 from quiclab.repetitions import MIN_RUNS
-from quiclab.sweeps import run
 from quiclab.sweeps.adaptive import too_wide, wanted_seeds
+from quiclab.sweeps.metrics import no_number
 from quiclab.sweeps.output import Tables
-from quiclab.sweeps.plan import Task
-from quiclab.sweeps.run import Outcome, Probe, execute
-from quiclab.sweeps.runs import Runs
 
 if TYPE_CHECKING:
     from quiclab.executors import Executor
     from quiclab.store import Store
     from quiclab.sweeps.design import Comparison
     from quiclab.sweeps.plan import Plan
+
+
+#: A run that took less is tried twice [s].
+SHORT_S: Final = 0.5
+
+
+class Probe(NamedTuple):
+    """The first run: its duration [s], and why it failed, if it did."""
+
+    seconds: float
+    problem: str = ""
+
+
+def probe(plan: Plan) -> Probe:
+    """Run the first setting, so that an error in a metric comes before the others.
+
+    A short run is repeated: the first one in a process loads code.
+
+    Raises
+    ------
+    RequestError
+        If a metric that is named by its path is no number of the result, or a table that is kept is not recorded.
+    """
+    (recipe, sets), scenario = plan.setting(0), plan.scenario(0)
+    for _ in range(2):
+        begin = time.perf_counter()
+        result = recipe.run(sets, scenario, plan.first_seed)
+        if isinstance(result, str):
+            return Probe(time.perf_counter() - begin, result)
+        values = plan.recording.row(result)
+        kept.contents(result, plan.keep)
+        for measure, value in zip(reversed(plan.measures), reversed(values), strict=False):
+            if math.isnan(value) and measure.is_path and (error := no_number(measure.column, result)) is not None:
+                raise error
+        if (seconds := time.perf_counter() - begin) > SHORT_S:
+            break
+    return Probe(seconds)
 
 
 class Session:
@@ -56,11 +92,10 @@ class Session:
         RequestError
             If one is wrong.
         """
-        run.check(self.plan, stream=self.stream)
-        columns = [measure.column for measure in self.plan.measures]
-        self.waiting = self.plan.total - int(self.runs.stored(self.store, columns).sum())
+        check(self.plan, stream=self.stream)
+        self.waiting = self.plan.total - int(self.runs.stored(self.store).sum())
         if self.waiting:
-            self.probe = run.probe(self.plan)
+            self.probe = probe(self.plan)
 
     @property
     def estimate_s(self) -> float:
@@ -112,7 +147,7 @@ class Session:
 
     def tables(self, compared: Comparison | None = None) -> Tables:
         """Return the results."""
-        return Tables.of(self.runs, self.store, compared)
+        return Tables.of(self.plan, self.runs, self.store, compared)
 
 
 def cost_line(plan: Plan, session: Session, most: int | None = None) -> str:

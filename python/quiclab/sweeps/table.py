@@ -4,42 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from quiclab.failures import read_failures
+from quiclab.experiment import kept
+from quiclab.experiment.table import FAILED, SEED, SETTING, stored_runs
 from quiclab.identity import BUILD
 from quiclab.libraries import np, pl
 from quiclab.stats import half_widths
 from quiclab.store import IDENTITY
-from quiclab.sweeps import kept
-from quiclab.sweeps.runs import measured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from quiclab.experiment import Runs
     from quiclab.store import Store
     from quiclab.sweeps.design import Comparison
     from quiclab.sweeps.metrics import Measure
     from quiclab.sweeps.plan import Plan
-    from quiclab.sweeps.runs import Runs
 
-SETTING: Final = "setting"
-SEED: Final = "seed"
 #: Suffixes of the columns of a metric in the table of settings.
 N, MEAN, STD, LOW, HIGH = ".n", ".mean", ".std", ".low", ".high"
 PERCENT: Final = ".percent"
-#: Columns of the table of settings: runs that failed, and why the first of them did.
-FAILED, REASON = "failed", "reason"
 _FIRST: Final = ".reference"
 
 
-def runs_table(runs: Runs, store: Store) -> tuple[pl.DataFrame, set[str]]:
-    """Return the stored runs in the order of the sweep.
+def runs_table(plan: Plan, runs: Runs, store: Store) -> tuple[pl.DataFrame, set[str]]:
+    """Return the stored runs in the order of the sweep, and the builds that made them.
 
     Parameters
     ----------
-    runs
-        The runs of the sweep.
-    store
-        Where they are.
+    plan
+        The sweep.
+    runs, store
+        Its runs, and where they are.
 
     Returns
     -------
@@ -48,54 +43,20 @@ def runs_table(runs: Runs, store: Store) -> tuple[pl.DataFrame, set[str]]:
         a table that is kept, with the name of its file; the same
         bytes however often the sweep was stopped, and on any number of workers.
     """
-    columns = [measure.column for measure in runs.plan.measures]
-    parts: list[pl.DataFrame] = []
-    place, count = np.full(len(runs), -1), 0
-    for part in measured(store, columns, {"finished": pl.Boolean, "digest": pl.String, BUILD: pl.String}):
-        rows, positions = runs.found_in(part[IDENTITY])
-        parts.append(part.drop(IDENTITY)[rows])
-        # a run that was measured again is stored twice: the newest counts
-        place[positions] = np.arange(count, count + len(rows))
-        count += len(rows)
-    place = place[runs.first]
-    found = np.flatnonzero(place >= 0)
-    if not len(found):
+    recording = plan.recording
+    columns = {"finished": pl.Boolean, "digest": pl.String, BUILD: pl.String}
+    stored = stored_runs(runs, store, columns | dict.fromkeys(recording.columns, pl.Float64))
+    if stored.is_empty():
         return pl.DataFrame(), set()
-    settings = settings_table(runs.plan)[runs.settings[found]]
-    stored = pl.concat(parts)[place[found]]
-    seeds = pl.Series(SEED, runs.seeds[found])
-    files = kept.columns(runs.plan.keep, runs.names(found))
-    table = settings.with_columns(seeds, *(stored[name] for name in ("finished", "digest", *columns)), *files)
-    return table, set(stored[BUILD].unique().cast(pl.String).to_list())
+    files = kept.columns(recording.tables, stored[IDENTITY].to_list())
+    builds = set(stored[BUILD].unique().cast(pl.String).to_list())
+    table = settings_table(plan)[stored[SETTING]].with_columns(*stored.drop(SETTING, IDENTITY, BUILD), *files)
+    return table, builds
 
 
 def settings_table(plan: Plan) -> pl.DataFrame:
     """Return one row a setting: its index, and the value of each factor."""
-    return pl.DataFrame({SETTING: np.arange(len(plan.design.settings)), **plan.design.cells()})
-
-
-def failed_runs(runs: Runs, store: Store) -> pl.DataFrame:
-    """Return how many runs of each setting have failed, and why the first of them did.
-
-    Returns
-    -------
-    DataFrame
-        `setting`, `failed` and `reason`, with a row for each setting of which a run has failed and is not stored.
-    """
-    reasons = read_failures(store.directory)
-    kinds = {SETTING: pl.Int64, FAILED: pl.Int64, REASON: pl.String}
-    if not reasons:
-        return pl.DataFrame(schema=kinds)
-    rows, positions = runs.found_in(pl.Series(list(reasons), dtype=pl.String))
-    place = np.full(len(runs), -1)
-    place[positions] = rows
-    place[runs.stored(store, [measure.column for measure in runs.plan.measures])] = -1
-    place = place[runs.first]
-    found = np.flatnonzero(place >= 0)
-    texts = pl.Series(REASON, list(reasons.values()), dtype=pl.String)[place[found]]
-    table = pl.DataFrame({SETTING: runs.settings[found].astype(np.int64), REASON: texts})
-    counts = table.group_by(SETTING, maintain_order=True).agg(pl.len().alias(FAILED), pl.col(REASON).first())
-    return counts.cast(kinds)  # type: ignore[arg-type]
+    return pl.DataFrame({SETTING: np.arange(len(plan)), **plan.design.cells()})
 
 
 def with_failed(settings: pl.DataFrame, failed: pl.DataFrame, plan: Plan) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Tables of single runs that a sweep keeps: one Parquet file for each run and table, named after the run's identity.
+"""Tables of single runs that are kept: one Parquet file for each run and table, named after the run's identity.
 
 They lie beside the stored runs, in a folder for each table. A run whose file is gone counts as not stored.
 """
@@ -8,49 +8,20 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from quiclab.errors import RequestError, unknown
+from quiclab.errors import RequestError
 from quiclab.files import parquet_bytes, write_atomically
 from quiclab.libraries import np, pl
-from quiclab.result import TABLES
-from quiclab.sweeps.metrics import SERIES_INTERVAL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from quiclab.experiment.runs import Runs
     from quiclab.result import RunResult
-    from quiclab.sweeps.runs import Runs
 
 #: Names of the files in the folder of a table.
 FILES: Final = "[0-9a-f]" * 32 + ".parquet"
 _FILE: Final = ".file"
-
-
-def recording(names: Sequence[str], record: Mapping[str, object]) -> list[tuple[str, str]]:
-    """Return the changes to a scenario that make its runs record some tables.
-
-    Parameters
-    ----------
-    names
-        Names of `TABLES`.
-    record
-        What the scenario records.
-
-    Raises
-    ------
-    RequestError
-        If there is no such table.
-    """
-    changes = []
-    for name in names:
-        if name not in TABLES:
-            raise unknown("table", name, TABLES, "--keep")
-        if name == "series":
-            if "series_interval" not in record:
-                changes.append(("record.series_interval", SERIES_INTERVAL))
-        elif not record[name]:
-            changes.append((f"record.{name}", "true"))
-    return changes
 
 
 def contents(result: RunResult, names: Sequence[str]) -> list[bytes]:
@@ -77,7 +48,7 @@ def file_of(table: str, identity: str) -> str:
 def are_there(directory: Path, runs: Runs) -> np.ndarray:
     """Return for each run whether all its tables are on the disk."""
     there = np.ones(len(runs), dtype=bool)
-    for table in runs.plan.keep:
+    for table in runs.plan.recording.tables:
         found = _names(directory / table)
         there &= np.fromiter(
             (f"{identity}.parquet" in found for identity in runs.names(np.arange(len(runs)))), bool, len(runs)

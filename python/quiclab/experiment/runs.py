@@ -1,4 +1,4 @@
-"""The runs of a sweep as columns: a million of them take a few dozen megabytes.
+"""The runs of a plan as columns: a million of them take a few dozen megabytes.
 
 Identities are 16 bytes each, sorted once, so that those of a store are found by binary search.
 """
@@ -9,29 +9,30 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from quiclab.identity import VERSIONS, runs_of
+from quiclab.experiment import kept
+from quiclab.experiment.plan import Task
+from quiclab.identity import BUILD, VERSIONS, runs_of
 from quiclab.libraries import np, pl
+from quiclab.native import build_id
 from quiclab.store import IDENTITY
-from quiclab.sweeps import kept
-from quiclab.sweeps.plan import Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from quiclab.experiment.plan import Plan
     from quiclab.store import Store
-    from quiclab.sweeps.plan import Plan
 
 _BINARY: Final = "S16"
 
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Runs in the order of the sweep: settings, then seeds.
+    """Runs in the order of their plan: settings, then seeds.
 
     Attributes
     ----------
     plan
-        The sweep.
+        The plan.
     settings
         Index of the setting of each run.
     seeds
@@ -44,19 +45,16 @@ class Runs:
 
     @classmethod
     def of(cls, plan: Plan, counts: Sequence[int] | None = None) -> Runs:
-        """Return all runs of a sweep, or the first `counts[i]` of each setting."""
-        total = len(plan.design.settings)
-        each = np.full(total, plan.seeds) if counts is None else np.asarray(counts)
-        settings = np.repeat(np.arange(total, dtype=np.int32), each)
+        """Return all runs of a plan, or the first `counts[i]` of each setting."""
+        each = np.broadcast_to(plan.counts if counts is None else np.asarray(counts, np.int64), len(plan))
+        settings = np.repeat(np.arange(len(plan), dtype=np.int32), each)
         numbers = np.arange(len(settings)) - np.repeat(np.cumsum(each) - each, each)
-        return cls(plan, settings, numbers.astype(np.uint64) + np.uint64(plan.first_seed))
+        first = np.broadcast_to(np.asarray(plan.first_seeds, np.uint64), len(plan))
+        return cls(plan, settings, numbers.astype(np.uint64) + first[settings])
 
-    @classmethod
-    def of_shard(cls, plan: Plan, index: int, of: int) -> Runs:
-        """Return those runs whose number in the sweep is `index` modulo `of`."""
-        numbers = np.arange(index, plan.total, of)
-        seeds = (numbers % plan.seeds).astype(np.uint64) + np.uint64(plan.first_seed)
-        return cls(plan, (numbers // plan.seeds).astype(np.int32), seeds)
+    def shard(self, index: int, of: int) -> Runs:
+        """Return those runs whose number is `index` modulo `of`."""
+        return Runs(self.plan, self.settings[index::of], self.seeds[index::of])
 
     def __len__(self) -> int:
         """Return their number."""
@@ -104,6 +102,12 @@ class Runs:
         found: np.ndarray = order[np.searchsorted(identities, self.identities)]
         return found
 
+    @cached_property
+    def is_first(self) -> np.ndarray:
+        """Whether each run is the first of its identity."""
+        found: np.ndarray = self.first == np.arange(len(self))
+        return found
+
     def found_in(self, stored: pl.Series) -> tuple[np.ndarray, np.ndarray]:
         """Return where stored identities are: their positions in the column, and the first positions among the runs."""
         order, identities = self._sorted
@@ -112,18 +116,33 @@ class Runs:
         rows = np.flatnonzero(identities[places] == wanted) if len(identities) else np.empty(0, np.int64)
         return rows, order[places[rows]]
 
-    def stored(self, store: Store, columns: Sequence[str]) -> np.ndarray:
-        """Return for each run whether a store has these columns of it, and its tables if they are kept."""
+    def stored(self, store: Store) -> np.ndarray:
+        """Return for each run whether a store has its columns, and its tables if they are kept."""
         done = np.zeros(len(self), dtype=bool)
-        for part in measured(store, columns):
+        for part in self.rows_in(store):
             done[self.found_in(part[IDENTITY])[1]] = True
-        if self.plan.keep:
+        if self.plan.recording.tables:
             done &= kept.are_there(store.directory, self)
         found: np.ndarray = done[self.first]
         return found
 
+    def rows_in(self, store: Store, more: Mapping[str, Any] | None = None) -> Iterator[pl.DataFrame]:
+        """List the stored runs that have the columns of the plan's recording, part by part, the oldest first.
+
+        Parameters
+        ----------
+        store
+            The store.
+        more
+            Further columns to return, and their types.
+        """
+        recording = self.plan.recording
+        kinds = {IDENTITY: pl.String, **{name: getattr(pl, recording.kinds[name]) for name in recording.needed}}
+        for part in store.rows(kinds | dict(more or {})):
+            yield part.filter(pl.all_horizontal(pl.col(IDENTITY, *recording.needed).is_not_null()))
+
     def head(self, chosen: np.ndarray) -> dict[str, pl.Series]:
-        """Return the columns of a store that some runs have before they are made: identities and versions.
+        """Return the columns of a store that some runs have before they are made: identities, versions and build.
 
         Parameters
         ----------
@@ -132,21 +151,5 @@ class Runs:
         """
         identities = self.names(chosen)
         versions = [self.plan.identity(int(index))[1] for index in self.settings[chosen]]
-        return {IDENTITY: pl.Series(identities, dtype=pl.String), VERSIONS: pl.Series(versions, dtype=pl.String)}
-
-
-def measured(store: Store, columns: Sequence[str], more: Mapping[str, Any] | None = None) -> Iterator[pl.DataFrame]:
-    """List the stored runs that have all these columns, part by part, the oldest first.
-
-    Parameters
-    ----------
-    store
-        The store.
-    columns
-        Columns of metrics.
-    more
-        Further columns to return, and their types.
-    """
-    kinds = {IDENTITY: pl.String, **(more or {}), **dict.fromkeys(columns, pl.Float64)}
-    for part in store.rows(kinds):
-        yield part.filter(pl.all_horizontal(pl.col(name).is_not_null() for name in (IDENTITY, *columns)))
+        columns = {IDENTITY: identities, VERSIONS: versions, BUILD: [build_id()] * len(chosen)}
+        return {name: pl.Series(values, dtype=pl.String) for name, values in columns.items()}

@@ -1,0 +1,186 @@
+"""Plans in shards, without a daemon: a plan in a file, shards that machines run alone, and what joins them.
+
+Run number `i` of the plan belongs to shard `i mod N`, so that shards have settings of all kinds and about the same
+cost. Each shard is a store of its own below `PLAN.shards/`: a killed one goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from quiclab.errors import QuiclabError, RequestError, missing_field, shown, unexpected
+from quiclab.experiment import kept
+from quiclab.experiment.execute import Outcome, check, execute, row_kinds
+from quiclab.experiment.runs import Runs
+from quiclab.failures import note_failures, read_failures
+from quiclab.files import write_atomically
+from quiclab.identity import VERSIONS
+from quiclab.libraries import np, pl
+from quiclab.native import extension
+from quiclab.store import IDENTITY, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from quiclab.executors import Executor
+    from quiclab.experiment.plan import Plan
+
+MAX_NAMED: Final = 8
+
+
+def directory_of(file: Path) -> Path:
+    """Return where the shards of a plan are."""
+    return file.with_name(f"{file.name.removesuffix('.json')}.shards")
+
+
+def write_plan(file: Path, schema: str, values: Mapping[str, Any]) -> None:
+    """Write a plan, from the values that describe it."""
+    document = {"schema": schema, "quiclab": extension().version(), **values}
+    write_atomically(file, (json.dumps(document, indent=1) + "\n").encode())
+
+
+class PlanFile:
+    """The values of a plan in a file, each checked when it is read.
+
+    Parameters
+    ----------
+    file
+        The file.
+
+    Attributes
+    ----------
+    schema
+        The schema of the document.
+
+    Raises
+    ------
+    RequestError
+        If it cannot be read, is not a plan, or was written by another version.
+    """
+
+    def __init__(self, file: Path, schemas: Mapping[str, str]) -> None:
+        try:
+            document = json.loads(file.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise RequestError(f"cannot read the plan {file}: {error.strerror}") from error
+        except ValueError as error:
+            reason = f"{file} is not a plan of {' or '.join(schemas.values())}: it is not JSON: {error}"
+            raise RequestError(reason, kind="Syntax") from error
+        self.where = f"{file} is not a plan"
+        schema = document.get("schema") if isinstance(document, dict) else None
+        if not isinstance(schema, str) or schema not in schemas:
+            raise unexpected("schema", " or ".join(f"`{name}`" for name in schemas), schema, where=self.where)
+        if (version := extension().version()) != (found := document.get("quiclab")):
+            hint = f"{schemas[schema]} writes a new one"
+            raise unexpected("quiclab", f"a plan of version {version}", found, hint, where=str(file))
+        self.schema, self.document = schema, document
+
+    def value(self, name: str, expected: str, fits: Callable[[Any], bool]) -> Any:
+        """Return a value.
+
+        Raises
+        ------
+        RequestError
+            If it is missing, or does not fit.
+        """
+        if name not in self.document:
+            raise missing_field(name, expected, where=self.where)
+        if not fits(found := self.document[name]):
+            raise unexpected(name, expected, found, where=self.where, got=shown(found))
+        return found
+
+    def whole(self, name: str, least: int, most: int) -> int:
+        """Return a whole number."""
+        limits = f"a whole number from {least} to {most}"
+        return int(self.value(name, limits, lambda value: type(value) is int and least <= value <= most))
+
+    def text(self, name: str, expected: str) -> str:
+        """Return a text."""
+        return str(self.value(name, expected, lambda value: isinstance(value, str)))
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return a list of texts."""
+        return tuple(self.value(name, "a list of texts", are_texts))
+
+
+def are_texts(value: object) -> bool:
+    """Return whether a value is a list of texts."""
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def run_shard(plan: Plan, file: Path, index: int, of: int, executor: Executor) -> Outcome:
+    """Make the runs of one shard that are not stored.
+
+    Raises
+    ------
+    RequestError
+        If a setting is wrong.
+    """
+    runs = Runs.of(plan).shard(index, of)
+    check(plan, np.unique(runs.settings).tolist())
+    store = Store(directory_of(file) / f"{index}-of-{of}")
+    return execute(runs, store, executor, title=f"{plan.name}: shard {index} of {of}")
+
+
+def merge(plan: Plan, file: Path, store: Store) -> None:
+    """Add the runs of all shards to a store.
+
+    Raises
+    ------
+    QuiclabError
+        If shards lack runs; the message names them.
+    """
+    of = _count(file)
+    check(plan)
+    runs, kinds = Runs.of(plan), row_kinds(plan.recording)
+    with store.locked():
+        stored = runs.stored(store)
+        others: set[str] = set()
+        failed: dict[str, str] = {}
+        for index in range(of):
+            shard = Store(directory_of(file) / f"{index}-of-{of}")
+            for part in runs.rows_in(shard, kinds):
+                rows, positions = runs.found_in(part[IDENTITY])
+                new = ~stored[positions]
+                kept.copy(shard.directory, store.directory, plan.recording.tables, runs.names(positions[new]))
+                store.append_frame(part[rows[new]])
+                stored[positions] = True
+                others.update(np.delete(part[VERSIONS].to_numpy(), rows).tolist())
+            failed |= read_failures(shard.directory)
+        note_failures(store.directory, failed, runs.names(np.flatnonzero(stored)) if failed else ())
+    if failed:  # made, without a result
+        stored[runs.found_in(pl.Series(list(failed), dtype=pl.String))[1]] = True
+    lost = np.bincount(np.flatnonzero(~stored[runs.first]) % of, minlength=of)
+    own = {plan.identity(index)[1] for index in range(len(plan))}
+    if lost.any() and others - own:
+        raise QuiclabError(
+            f"the shards hold runs of other versions ({'; '.join(sorted(others - own))}) than this machine computes "
+            f"({'; '.join(sorted(own))}); merge them with the versions that ran them"
+        )
+    if missing := np.flatnonzero(lost).tolist():
+        named = ", ".join(map(str, missing[:MAX_NAMED]))
+        named += f" and {len(missing) - MAX_NAMED} more" if len(missing) > MAX_NAMED else ""
+        raise QuiclabError(
+            f"{lost.sum()} of {len(runs)} runs are missing, of {'shard' if len(missing) == 1 else 'shards'} {named}; "
+            f"run `quiclab shard {file} --index {missing[0]} --of {of}`"
+        )
+
+
+def _count(file: Path) -> int:
+    """Return into how many shards a plan was divided.
+
+    Raises
+    ------
+    RequestError
+        If no shard was run, or shards are of different divisions.
+    """
+    names = [path.name for path in directory_of(file).glob("*-of-*") if path.is_dir()]
+    found = sorted({int(end) for name in names if (end := name.rpartition("-of-")[2]).isdigit()})
+    if not found:
+        raise RequestError(f"no shard of {file} has been run: `quiclab shard {file} --index 0 --of N`")
+    if len(found) > 1:
+        counts = " and ".join(map(str, found))
+        raise RequestError(f"{directory_of(file)} has shards of {counts}; remove those that are not wanted")
+    return found[0]
