@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 from conftest import KILLED_AFTER_TWO, ROOT
 from quiclab import cli
+from quiclab.experiment import Runs
 from quiclab.store import Store
+from quiclab.study import Factor
+from quiclab.study.evaluate import Evaluation
+from quiclab.study.plan import Plan
+from quiclab.study.registry import find
 
 STUDY = "tiny/rate"
 RUNS = 2 * 2 * 3  # of two configurations and two rates; variants are not asked for
@@ -28,7 +36,7 @@ def tiny_studies() -> Iterator[None]:
         yield
 
 
-def invoke(*arguments: str | Path) -> tuple[int, str, str]:
+def invoke(*arguments: str | int | Path) -> tuple[int, str, str]:
     """Run the command line in this process; returns exit code, stdout and stderr."""
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
         code = cli.invoke([str(argument) for argument in arguments])
@@ -95,3 +103,63 @@ def test_a_killed_study_continues_to_the_same_table(whole: dict[str, bytes], tmp
     progress = study_run(out, jobs=2)
     assert f"{RUNS - 2 * FLUSH_RUNS} of {RUNS} runs to do" in progress
     assert outputs(out) == whole
+
+
+def test_shards_of_a_study_give_the_table_of_one_machine(whole: dict[str, bytes], tmp_path: Path) -> None:
+    plan, out = tmp_path / "rate.plan.json", tmp_path / "out"
+    code, text, said = invoke("study", "plan", STUDY, "--to", plan)
+    assert (code, text) == (0, f"{plan}\n")
+    assert f"{STUDY}: 4 settings, {RUNS} runs" in said
+    for index in (2, 0):
+        assert invoke("shard", plan, "--index", index, "--of", "3", "--jobs", "1")[0] == 0
+    code, _, complaint = invoke("study", "merge", plan, "--out", out)
+    assert code == 1
+    assert f"4 of {RUNS} runs are missing, of shard 1; run `quiclab shard" in complaint
+    code, text, _ = invoke("shard", plan, "--index", "1", "--of", "3", "--jobs", "1", "--json")
+    assert (code, json.loads(text)["runs_new"]) == (0, 4)
+    code, text, said = invoke("study", "merge", plan, "--out", out, "--json")
+    assert (code, json.loads(text)["studies"][0]["runs_complete"]) == (0, RUNS)
+    assert f"{STUDY}: {RUNS} of {RUNS} runs complete, 4 of them new" in said
+    assert outputs(out) == whole
+
+
+def test_runs_with_several_parts_are_in_one_shard() -> None:
+    """The flows of a run are settings of their own, and no shard repeats the run of another one."""
+    study = find(STUDY)
+    ends = Factor("end", "end", "End", "", ("sender", "receiver"), None)
+    study = replace(study, design=replace(study.design, factors=(ends, *study.design.factors)))
+    runs = Runs.of(Plan(study, list(study.points(("quinn",), 4, variants=()))))
+    parts = [runs.shard(index, 3).identities.tolist() for index in range(3)]
+    assert len(runs) == 2 * sum(len(set(part)) for part in parts)
+    assert sum(len(set(part)) for part in parts) == len(set(chain.from_iterable(parts)))
+
+
+def test_a_plan_of_another_study_is_refused(tmp_path: Path) -> None:
+    plan = tmp_path / "rate.plan.json"
+    assert invoke("study", "plan", STUDY, "--only", "rate=5", "--to", plan)[0] == 0
+    document = json.loads(plan.read_text())
+    plan.write_text(json.dumps({**document, "only": ["rate=20"]}))
+    code, _, complaint = invoke("shard", plan, "--index", "0", "--of", "1")
+    assert (code, f"{STUDY} has changed since the plan was written" in complaint) == (2, True)
+    code, _, complaint = invoke("sweep", "merge", plan)
+    assert (code, "schema: expected `quiclab.plan/1`" in complaint) == (2, True)
+
+
+def test_runs_are_added_until_intervals_are_narrow(tmp_path: Path) -> None:
+    options = ("--runs", "2", "--jobs", "1", "--out", tmp_path, "--json")
+    code, _, said = invoke("study", "run", STUDY, "--adaptive", "0.0001%", "--max-runs", "6", *options)
+    assert code == 0, said
+    assert f"{STUDY}: round 1: open are intervals of {STUDY}; " in said
+    evaluation = Evaluation(find(STUDY), tmp_path)
+    wide = {
+        key: item for key, item in evaluation.summaries("quinn").items() if item.high - item.mean > 1e-6 * item.mean
+    }
+    assert {item.n for item in wide.values()} == {6}
+    code, _, said = invoke("study", "run", STUDY, "--adaptive", "much", *options)
+    assert (code, said.count("\n"), "--adaptive: expected a percentage above 0" in said) == (2, 1, True)
+
+
+def test_runs_are_added_until_claims_are_decided(tmp_path: Path) -> None:
+    code, _, said = invoke("study", "run", STUDY, "--adaptive", "verdicts", "--jobs", "1", "--out", tmp_path)
+    assert code == 0, said
+    assert f"{STUDY}: decided: TI-1, TI-2\n" in said

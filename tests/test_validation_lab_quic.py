@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
+from quiclab.experiment import Runs
 from quiclab.report import figures
 from quiclab.result import RunResult, run
 from quiclab.scenario import Scenario
@@ -51,12 +52,13 @@ def runs(name: str, engine: str, seeds: int, seconds: float | None = None, **val
     """Runs of one setting, for a time of their own if it is given."""
     points = list(find(name).points((engine,), runs=seeds, only={key: (str(value),) for key, value in values.items()}))
     found = []
-    for job in Plan(find(name), points).first_runs():
-        scenario = Scenario.from_dict(json.loads(job.scenario))
+    plan = Plan(find(name), points)
+    for task in map(Runs.of(plan).task, range(seeds)):
+        scenario = Scenario.from_dict(json.loads(plan.scenario(task.setting)))
         if seconds is not None:
             for path in ("duration", "flows.main.workload.duration"):
                 scenario = scenario.with_value(path, f"{seconds} s")
-        found.append(run(scenario, job.seed))
+        found.append(run(scenario, task.seed))
     return found
 
 

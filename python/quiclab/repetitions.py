@@ -27,3 +27,17 @@ def next_count(now: int, most: int, needed: float = math.inf) -> int:
     """
     wanted = math.ceil(needed) if math.isfinite(needed) else 2 * now
     return max(now, min(most, max(now + 1, min(2 * now, wanted))))
+
+
+def relative_width(mean: float | None, high: float | None) -> float:
+    """Return half of an interval divided by the mean; 0 where both are 0, infinite where there is no interval.
+
+    Parameters
+    ----------
+    mean, high
+        Mean, and upper end of the interval; NaN or `None` where there is none.
+    """
+    if mean is None or high is None or math.isnan(high - mean):
+        return math.inf
+    half = high - mean
+    return half / abs(mean) if mean else (0.0 if half == 0 else math.inf)

@@ -77,7 +77,7 @@ COMMANDS = {
         "Replay a recorded page load (HAR) over a network with several stacks, and write a report with waterfalls.",
     ),
     "shard": Part(
-        RUNS, "sweep_shards", "shard_command", "Run one shard of a plan of `quiclab sweep plan`, as a job of a cluster."
+        RUNS, "shards", "shard_command", "Run one shard of a plan of a sweep or a study, as a job of a cluster."
     ),
     "diff": Part(
         ANALYSIS,

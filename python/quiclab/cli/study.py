@@ -4,41 +4,31 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from quiclab.cli.application import Application
-from quiclab.cli.lane import LANES
 from quiclab.cli.output import show_written
 from quiclab.cli.study_decide import ablate_command, decide_command
 from quiclab.cli.study_group import (
-    ONLY,
-    SeedOption,
     Shown,
-    engines_here,
     for_each,
     listed,
-    parse_only,
     say_builds,
     show_parts,
-    with_keys,
-    with_lane,
-    with_names,
 )
 from quiclab.cli.study_inspect import study_inspect_command
-from quiclab.cli.study_options import EnginesOption, JobsOption, NameArgument, OneArgument, OutOption
+from quiclab.cli.study_options import EnginesOption, NameArgument, OneArgument, OutOption
+from quiclab.cli.study_run import merge_command, plan_command, run_command
 from quiclab.cli.study_setting import study_scenario_command
-from quiclab.cli.values import JsonOption, integer
-from quiclab.equal_runs import without_effect
-from quiclab.errors import QuiclabError, StoppedError, not_one_of
+from quiclab.cli.values import JsonOption
+from quiclab.errors import QuiclabError, not_one_of
 from quiclab.formats import counted
 from quiclab.libraries import check_libraries
 from quiclab.progress import BeatingProgress
 from quiclab.report import show, show_comparison
-from quiclab.store import Store
 from quiclab.study import Study
 from quiclab.study.compare import (
     COMPARE_SCHEMA,
@@ -49,16 +39,14 @@ from quiclab.study.compare import (
     to_csv,
 )
 from quiclab.study.evaluate import Evaluation
-from quiclab.study.manifest import MANIFEST, read_manifest, with_more, write_manifest
-from quiclab.study.plan import RESULTS, Plan, available_engines, results_directory, sweep_command
+from quiclab.study.manifest import MANIFEST, read_manifest
+from quiclab.study.plan import RESULTS, available_engines, results_directory, sweep_command
 from quiclab.study.registry import find_all
-from quiclab.study.trial import try_study
 from quiclab.tree import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from quiclab.experiment import Outcome
     from quiclab.report.reports import Report
 
 app = Application(no_args_is_help=True)
@@ -82,141 +70,6 @@ def study_row(study: Study) -> dict[str, Any]:
     engines = [engine.name for engine in study.design.engines]
     about = {"name": study.name, "title": study.presentation.title, "engines": engines}
     return {**about, "settings": settings, "runs": study.design.runs}
-
-
-@app.command("run")
-def run_command(
-    name: NameArgument,
-    runs: Annotated[
-        int | None,
-        typer.Option(parser=integer(1, 100_000), metavar="N", help="Runs of each setting (default: as published)."),
-    ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(parser=ONLY.checked, metavar="KEY=VALUE", help="Run only these settings; may be repeated."),
-    ] = None,
-    engines: EnginesOption = "default",
-    jobs: JobsOption = None,
-    out: OutOption = RESULTS,
-    lane: Annotated[
-        str | None,
-        typer.Option(
-            metavar="|".join(LANES),
-            help="Only engines of this lane, without a reference in the other one (default: all lanes).",
-        ),
-    ] = None,
-    variants: Annotated[
-        str, typer.Option(metavar="none|all|A,B", help="Variants: alternative interpretations, or other conditions.")
-    ] = "none",
-    seed: SeedOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Run a study; completed runs are reused."""
-    if lane not in (None, *LANES):
-        raise not_one_of("--lane", lane, LANES)
-    check_libraries("`quiclab study run`", "scipy")
-    keep = parse_only(only or [])
-    outcomes: dict[str, Outcome] = {}
-
-    def action(study: Study) -> None:
-        study = study if seed is None else study.with_seed(seed)
-        chosen = study.engines_of(lane, engines) if lane else study.chosen_engines(engines)
-        outcomes[study.name] = _run_study(
-            study,
-            runs,
-            keep,
-            engines_here(study, chosen, engines),
-            jobs,
-            out,
-            variants,
-            lane,
-        )
-
-    found = with_names(find_all(name), engines, "engine", Study.chosen_engines)
-    found = with_names(found, variants, "variant", Study.chosen_variants)
-    for_each(with_keys(with_lane(found, lane), keep), action)
-    if as_json:
-        show_outcomes(name, outcomes, out)
-    if failures := sum(outcome.failed for outcome in outcomes.values()):
-        raise QuiclabError(f"{failures} runs failed; the output above lists them with the commands that replay them")
-
-
-def _run_study(
-    study: Study,
-    runs: int | None,
-    keep: dict[str, tuple[str, ...]],
-    engines: list[str],
-    workers: int | None,
-    out: Path,
-    variants: str,
-    lane: str | None,
-) -> Outcome:
-    """Run the missing runs of a study, and of its reference engine in this lane."""
-    compared = [name for name in study.with_reference(engines) if lane in (None, study.design.engine(name).lane_name)]
-    present, _ = available_engines(study, compared)
-    asked_for = study.chosen_variants(variants)
-    if variants != "all":
-        study.check_variants(asked_for, present)
-    settings = study.points(tuple(present), runs, keep, asked_for)
-    # the reference engine has variants only if it was chosen
-    points = [point for point in settings if not point.variant or point.engine in engines]
-    directory = results_directory(study, out)
-    wanted = runs or study.design.runs
-    store = Store(directory)
-    # one lock from the manifest to the table: a concurrent sweep would change them
-    with store.locked():
-        manifest = write_manifest(study, directory, wanted, partial=bool(keep), variants=asked_for)
-        counted, plan = manifest.runs, Plan(study, with_more(study, points, manifest.more))
-        outcome = plan.run(store, workers=workers, trial=partial(try_study, plan))
-        notes = _without_effect(Evaluation(study, out)) if outcome.done else []
-    if counted > wanted and not keep:
-        print(
-            f"{study.name}: {directory} keeps {counted} runs of each setting, as an earlier sweep requested"
-            f"; choose another directory with --out for {wanted}",
-            file=sys.stderr,
-        )
-    if counted < wanted:
-        print(
-            f"{study.name}: tables and verdicts use {counted} runs of each setting; to use more, run all settings: "
-            f"{sweep_command(study, out, f' --runs {wanted}')}",
-            file=sys.stderr,
-        )
-    if outcome.interrupted:
-        raise StoppedError(
-            f"stopped: {outcome.done} of {outcome.total} runs of {study.name} are complete and stored; repeat the "
-            "command to continue",
-            outcome.interrupted,
-        )
-    print(
-        f"{study.name}: {outcome.done} of {outcome.total} runs complete, {outcome.executed} of them new",
-        file=sys.stderr,
-    )
-    for note in notes:
-        print(f"{study.name}: {note}", file=sys.stderr)
-    return outcome
-
-
-def _without_effect(evaluation: Evaluation) -> list[str]:
-    """Name factors that make no difference to any run; the runs are measured for that, and stored."""
-    design, runs = evaluation.study.design, evaluation.table
-    columns = ["engine", "variant", "configuration", *(factor.column for factor in design.swept)]
-    return without_effect(runs, columns, [(factor.name, {factor.column}) for factor in design.swept])
-
-
-def show_outcomes(name: str, outcomes: Mapping[str, Outcome], out: Path) -> None:
-    """Print as JSON how many runs of each study are complete."""
-    rows = [
-        {
-            "study": study,
-            "directory": str(out / study),
-            "runs": outcome.total,
-            "runs_complete": outcome.done,
-            "runs_new": outcome.executed,
-            "runs_failed": outcome.failed,
-        }
-        for study, outcome in outcomes.items()
-    ]
-    print(to_json({"schema": "quiclab.study_run/1", "study": name, "studies": rows}))
 
 
 @app.command("table")
@@ -347,6 +200,9 @@ def multiverse_command(name: NameArgument, as_json: JsonOption = False, out: Out
         )
 
 
+app.command("run")(run_command)
+app.command("plan")(plan_command)
+app.command("merge")(merge_command)
 app.command("decide")(decide_command)
 app.command("ablate")(ablate_command)
 app.command("inspect")(study_inspect_command)

@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quiclab.cli.study_options import JobsOption, NameArgument, OutOption
-from quiclab.cli.values import JsonOption, integer
+from quiclab.cli.study_options import NameArgument, OutOption
+from quiclab.cli.values import JobsOption, JsonOption, integer
 from quiclab.errors import QuiclabError, StoppedError
 from quiclab.repetitions import MIN_RUNS
 from quiclab.study.ablate import make, needed
-from quiclab.study.decide import MAX_RUNS, OPEN, decide
+from quiclab.study.decide import MAX_RUNS, OPEN, decide, narrow
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import read_manifest
 from quiclab.study.plan import RESULTS, results_directory
 from quiclab.study.registry import find_all
 from quiclab.tree import to_json
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from quiclab.cli.study_request import Request
+    from quiclab.experiment import Outcome
+    from quiclab.study.claims import Verdict
+    from quiclab.study.decide import Decisions
+
+
+MaxRunsOption = Annotated[
+    int, typer.Option(parser=integer(MIN_RUNS, 1000), metavar="N", help="No setting gets more runs.")
+]
+
 
 def decide_command(
     name: NameArgument,
-    max_runs: Annotated[
-        int, typer.Option(parser=integer(MIN_RUNS, 1000), metavar="N", help="No setting has more runs.")
-    ] = MAX_RUNS,
+    max_runs: MaxRunsOption = MAX_RUNS,
     jobs: JobsOption = None,
     out: OutOption = RESULTS,
     as_json: JsonOption = False,
@@ -38,20 +51,66 @@ def decide_command(
         print(f"{name}: skipped, without results: {', '.join(absent)}", file=sys.stderr)
     for study in studies:
         Evaluation(study, out)  # before the first round: an error if its results are of another version
-    found = decide(studies, out, lambda text: print(f"{name}: {text}", file=sys.stderr), most=max_runs, workers=jobs)
-    if found.interrupted:
-        raise StoppedError("stopped: complete runs are stored; repeat the command to continue", found.interrupted)
-    if found.failed:
-        raise QuiclabError(f"{found.failed} runs failed; the output above has the commands that replay them")
-    decided = [identity for identity in found.opened if found.judged[identity].verdict not in OPEN]
-    lists = {"decided": decided} | {
-        verdict.value if as_json else verdict.word: found.with_verdict(verdict) for verdict in reversed(OPEN)
-    }
+    found, outcome = decide(studies, out, partial(say, name), most=max_runs, workers=jobs)
+    check_complete(outcome)
     if as_json:
-        print(to_json({"schema": "quiclab.decide/1", "study": name, **lists}))
-        return
-    told = "; ".join(f"{word}: {', '.join(identities)}" for word, identities in lists.items() if identities)
-    print(f"{name}: {told or 'no claim was open'}")
+        print(to_json({"schema": "quiclab.decide/1", "study": name, **verdicts(found, lambda item: item.value)}))
+    else:
+        print(f"{name}: {told(found)}")
+
+
+def say(name: str, text: str) -> None:
+    """Print a sentence about a study or group to stderr."""
+    print(f"{name}: {text}", file=sys.stderr)
+
+
+def check_complete(*outcomes: Outcome) -> None:
+    """Check that nothing has failed or was stopped.
+
+    Raises
+    ------
+    QuiclabError
+        Otherwise.
+    """
+    done, total = (sum(getattr(item, part) for item in outcomes) for part in ("done", "total"))
+    if number := max((item.interrupted for item in outcomes), default=0):
+        stored = f"{done} of {total} runs are complete and stored"
+        raise StoppedError(f"stopped: {stored}; repeat the command to continue", number)
+    if failures := sum(item.failed for item in outcomes):
+        raise QuiclabError(f"{failures} runs failed; the output above has the commands that replay them")
+
+
+def verdicts(found: Decisions, word: Callable[[Verdict], str]) -> dict[str, list[str]]:
+    """Return the claims that were open: those that are decided now, and the others by their verdicts."""
+    decided = [identity for identity in found.opened if found.judged[identity].verdict not in OPEN]
+    return {"decided": decided} | {word(verdict): found.with_verdict(verdict) for verdict in reversed(OPEN)}
+
+
+def told(found: Decisions) -> str:
+    """Return what has become of open claims, in words."""
+    lists = verdicts(found, lambda item: item.word)
+    named = "; ".join(f"{word}: {', '.join(identities)}" for word, identities in lists.items() if identities)
+    return named or "no claim was open"
+
+
+def add_runs(
+    request: Request, out: Path, precision: float | None, most: int, executor: str, workers: int | None
+) -> None:
+    """Add runs to studies that were run, until intervals have a precision, or claims are decided without one.
+
+    Raises
+    ------
+    QuiclabError
+        If runs fail.
+    """
+    where: dict[str, Any] = {"most": most, "executor": executor, "workers": workers}
+    studies = request.studies()
+    if precision is None:
+        found, outcome = decide(studies, out, partial(say, request.study), **where)
+        say(request.study, told(found))
+    else:
+        outcome = narrow(studies, request.engines_of, out, partial(say, request.study), precision, **where)
+    check_complete(outcome)
 
 
 def ablate_command(
@@ -62,12 +121,8 @@ def ablate_command(
     if not found:
         print(f"{name}: no claim has an ablation", file=sys.stderr)
     outcomes = make(found, out, jobs) if found else []
+    check_complete(*outcomes)
     done, total, new = (sum(getattr(item, part) for item in outcomes) for part in ("done", "total", "executed"))
-    if number := max((item.interrupted for item in outcomes), default=0):
-        stored = f"{done} of {total} runs are complete and stored"
-        raise StoppedError(f"stopped: {stored}; repeat the command to continue", number)
-    if failures := sum(item.failed for item in outcomes):
-        raise QuiclabError(f"{failures} runs failed; the output above has the commands that replay them")
     if found:
         print(f"{name}: {done} of {total} runs complete, {new} of them new", file=sys.stderr)
     if as_json:

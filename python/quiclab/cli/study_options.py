@@ -7,12 +7,7 @@ from typing import Annotated
 
 import typer
 
-from quiclab.cli.values import integer
-
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a group such as dual_connectivity.")]
 OneArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a study of a group: validation/linux_tcp.")]
 OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Results directory, to which runs are added.")]
 EnginesOption = Annotated[str, typer.Option(metavar="default|all|A,B", help="Engines.")]
-JobsOption = Annotated[
-    int | None, typer.Option(parser=integer(1, 1024), metavar="N", help="Worker processes (default: one per CPU).")
-]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,9 +23,7 @@ from quiclab.cli.lane import (
 from quiclab.cli.sweep_plan import (
     DEFAULT_SEEDS,
     DistributionOption,
-    ExecutorOption,
     FirstSeedOption,
-    JobsOption,
     KeepOption,
     MetricOption,
     OutOption,
@@ -40,8 +37,8 @@ from quiclab.cli.sweep_plan import (
     show_results,
 )
 from quiclab.cli.sweep_shards import merge_command, plan_command
-from quiclab.cli.values import JsonOption, SetOption, integer
-from quiclab.errors import StoppedError, nearest, unexpected, unknown
+from quiclab.cli.values import ExecutorOption, JobsOption, JsonOption, SetOption, integer, share_of
+from quiclab.errors import StoppedError, nearest, unknown
 from quiclab.libraries import check_libraries
 from quiclab.report import show
 from quiclab.store import Store
@@ -55,7 +52,6 @@ from quiclab.tree import to_json
 
 #: A sweep that is estimated to take longer says so at its start [s].
 LONG_S = 20.0
-_PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%")
 
 
 class RunByDefault(Group):
@@ -150,7 +146,7 @@ def run_command(
         sets=sets,
         lane=kernel,
     )
-    precision = None if adaptive is None else precision_of(adaptive)
+    precision = None if adaptive is None else share_of("--adaptive", adaptive)
     directory = out or Path("results") / "sweeps" / plan.file.stem
     check_directory(directory)
     compared = None if compare is None else plan.design.compared(compare)
@@ -184,20 +180,6 @@ def show_cost(plan: Plan, session: Session, line: str) -> None:
     found = {"settings": len(plan.design.settings), "runs": plan.total, "runs_stored": plan.total - session.waiting}
     spent = session.probe.seconds if session.waiting else None
     print(to_json({"schema": "quiclab.cost/1", **found, "seconds_of_first_run": spent, "estimate": line}))
-
-
-def precision_of(text: str) -> float:
-    """Read the value of `--adaptive`.
-
-    Raises
-    ------
-    RequestError
-        If it is not a percentage above 0, at most 100.
-    """
-    found = _PERCENT.fullmatch(text.strip())
-    if found is None or not 0 < float(found[1]) <= 100:
-        raise unexpected("--adaptive", "a percentage above 0, at most 100, such as 2%", text)
-    return float(found[1]) / 100
 
 
 app.command("plan")(plan_command)

@@ -68,10 +68,6 @@ DistributionOption = Annotated[
         "--distribution", help="Draw the distribution over runs (CDF) where names vary, not means with intervals."
     ),
 ]
-ExecutorOption = Annotated[str, typer.Option(metavar="processes|ray|ray://HOST:PORT", help="Where runs are made.")]
-JobsOption = Annotated[
-    int | None, typer.Option(parser=integer(1, 1024), metavar="N", help="Worker processes (default: one per CPU).")
-]
 OutOption = Annotated[
     Path | None,
     typer.Option(

@@ -13,7 +13,6 @@ from quiclab.cli.sweep_plan import (
     DEFAULT_SEEDS,
     DistributionOption,
     FirstSeedOption,
-    JobsOption,
     KeepOption,
     MetricOption,
     OutOption,
@@ -23,11 +22,9 @@ from quiclab.cli.sweep_plan import (
     VaryOption,
     ZipOption,
     read_plan,
-    report_failures,
     show_results,
 )
-from quiclab.cli.values import JsonOption, SetOption, integer
-from quiclab.errors import StoppedError, unexpected
+from quiclab.cli.values import JsonOption, SetOption
 from quiclab.executors import Processes
 from quiclab.experiment import shards
 from quiclab.libraries import check_libraries
@@ -35,9 +32,6 @@ from quiclab.store import Store
 from quiclab.sweeps import Plan, plan_file
 from quiclab.sweeps.output import check_directory
 from quiclab.sweeps.session import Session, cost_line
-from quiclab.tree import to_json
-
-MAX_SHARDS = 100_000
 
 
 def read_plan_file(file: Path) -> Plan:
@@ -106,30 +100,5 @@ def merge_command(
         changed = f"{plan.file} has changed since the plan was written"
         print(f"note: {changed}; the results are those of the plan", file=sys.stderr)
     with store.locked():
-        shards.merge(plan, file, store)
+        shards.merge(plan, file, shards.directory_of(file), store)
         show_results(Session(plan, store, Processes(1)).tables(), directory, as_json=as_json, distribution=distribution)
-
-
-def shard_command(
-    file: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan of `quiclab sweep plan`.")],
-    index: Annotated[
-        int, typer.Option(parser=integer(0, MAX_SHARDS - 1), metavar="I", help="Number of the shard, from 0.")
-    ],
-    of: Annotated[int, typer.Option(parser=integer(1, MAX_SHARDS), metavar="N", help="Number of shards.")],
-    jobs: JobsOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Run one shard of a plan."""
-    if index >= of:
-        raise unexpected("--index", f"a number from 0 to {of - 1}, as --of is {of}", index)
-    plan = read_plan_file(file)
-    plan_file.check_unchanged(plan, file)
-    outcome = shards.run_shard(plan, file, index, of, plan.executor(workers=jobs))
-    if outcome.interrupted:
-        stored = f"{outcome.done} of {outcome.total} runs of the shard are stored"
-        raise StoppedError(f"stopped: {stored}; repeat the command to continue", outcome.interrupted)
-    print(f"shard {index} of {of}: {outcome.done} runs complete, {outcome.executed} of them new", file=sys.stderr)
-    if as_json:
-        counts = {"runs": outcome.total, "runs_complete": outcome.done, "runs_new": outcome.executed}
-        print(to_json({"schema": "quiclab.shard/1", "shard": index, "of": of, **counts, "runs_failed": outcome.failed}))
-    report_failures(outcome)

@@ -14,6 +14,7 @@ from quiclab import quantity
 from quiclab.errors import RequestError, expected_got, shown, unexpected
 
 _INTEGER = re.compile(r"-?[0-9]+")
+_PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%")
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ SetOption = Annotated[
     typer.Option("--set", parser=SET.checked, metavar="PATH=VALUE", help=f"Change a value, such as {SET.example}."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ExecutorOption = Annotated[str, typer.Option(metavar="processes|ray|ray://HOST:PORT", help="Where runs are made.")]
 
 
 def integer(minimum: int, maximum: int) -> Callable[[object], int]:
@@ -85,9 +87,28 @@ def integer(minimum: int, maximum: int) -> Callable[[object], int]:
     return read
 
 
+JobsOption = Annotated[
+    int | None, typer.Option(parser=integer(1, 1024), metavar="N", help="Worker processes (default: one per CPU).")
+]
+
+
 def parse_sets(sets: list[str] | None) -> list[tuple[str, str]]:
     """Split the values of `--set` into paths and values."""
     return [SET.split(text) for text in sets or ()]
+
+
+def share_of(option: str, text: str) -> float:
+    """Read the percentage of an option as a share.
+
+    Raises
+    ------
+    RequestError
+        If it is not a percentage above 0, at most 100.
+    """
+    found = _PERCENT.fullmatch(text.strip())
+    if found is None or not 0 < float(found[1]) <= 100:
+        raise unexpected(option, "a percentage above 0, at most 100, such as 2%", text)
+    return float(found[1]) / 100
 
 
 def bytes_of(option: str, text: str) -> int:

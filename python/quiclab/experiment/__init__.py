@@ -15,9 +15,9 @@
 
 from __future__ import annotations
 
-from quiclab.experiment.execute import Outcome, check, execute
+from quiclab.experiment.execute import Outcome, check, execute, until
 from quiclab.experiment.plan import Plan, Recipe, Task
 from quiclab.experiment.recording import Recording
 from quiclab.experiment.runs import Runs
 
-__all__ = ["Outcome", "Plan", "Recipe", "Recording", "Runs", "Task", "check", "execute"]
+__all__ = ["Outcome", "Plan", "Recipe", "Recording", "Runs", "Task", "check", "execute", "until"]

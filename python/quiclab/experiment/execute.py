@@ -81,6 +81,30 @@ class Outcome:
     failures: list[tuple[Task, str]] = field(default_factory=list)
     interrupted: int = 0
 
+    def add(self, other: Outcome) -> None:
+        """Add what became of further runs."""
+        for name in ("total", "done", "executed", "failed"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.failures += other.failures
+        self.interrupted = other.interrupted
+
+
+def until(run: Callable[[], Outcome], more: Callable[[], bool]) -> Outcome:
+    """Make runs round by round; a failure or a signal ends it.
+
+    Parameters
+    ----------
+    run
+        Makes the runs that are planned.
+    more
+        Plans further runs; returns whether there are any.
+    """
+    outcome = run()
+    while not (outcome.failed or outcome.interrupted) and more():
+        executed, outcome = outcome.executed, run()
+        outcome.executed += executed
+    return outcome
+
 
 def execute(
     runs: Runs,

@@ -16,13 +16,12 @@ from quiclab.errors import QuiclabError, RequestError
 from quiclab.executors import Processes, executor_of
 from quiclab.experiment.own_code import OwnCodeError, own_code
 from quiclab.identity import setting_of
+from quiclab.libraries import np
 from quiclab.native import resolve
 from quiclab.result import run_and_keep
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    import numpy as np
 
     from quiclab.executors import Executor
     from quiclab.experiment.recording import Recording
@@ -164,6 +163,11 @@ class Plan(ABC):
     @abstractmethod
     def first_seeds(self) -> np.ndarray | int:
         """Seed of the first run of each setting, or of all alike; the others have those that follow."""
+
+    @property
+    def same_runs(self) -> np.ndarray:
+        """Index of the first setting with the same runs as each setting; that is known without resolving them."""
+        return np.arange(len(self))
 
     def scenario(self, index: int) -> str:
         """Return the resolved scenario of a setting as JSON.

@@ -52,9 +52,19 @@ class Runs:
         first = np.broadcast_to(np.asarray(plan.first_seeds, np.uint64), len(plan))
         return cls(plan, settings, numbers.astype(np.uint64) + first[settings])
 
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """The number of each run; settings that are parts of the same runs share it."""
+        _, first, group = np.unique(self.plan.same_runs, return_index=True, return_inverse=True)
+        counts = np.broadcast_to(self.plan.counts, len(self.plan))[first]
+        seeds = np.broadcast_to(np.asarray(self.plan.first_seeds, np.uint64), len(self.plan))[self.settings]
+        found: np.ndarray = (np.cumsum(counts) - counts)[group[self.settings]] + (self.seeds - seeds).astype(np.int64)
+        return found
+
     def shard(self, index: int, of: int) -> Runs:
         """Return those runs whose number is `index` modulo `of`."""
-        return Runs(self.plan, self.settings[index::of], self.seeds[index::of])
+        chosen = self.numbers % of == index
+        return Runs(self.plan, self.settings[chosen], self.seeds[chosen])
 
     def __len__(self) -> int:
         """Return their number."""

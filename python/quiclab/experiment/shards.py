@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from quiclab.experiment.plan import Plan
 
 MAX_NAMED: Final = 8
+#: Numbers of an outcome, as JSON has them: all runs, those that are stored, new and failed ones.
+COUNTS: Final = ("total", "done", "executed", "failed")
 
 
 def directory_of(file: Path) -> Path:
@@ -110,8 +112,8 @@ def are_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def run_shard(plan: Plan, file: Path, index: int, of: int, executor: Executor) -> Outcome:
-    """Make the runs of one shard that are not stored.
+def run_shard(plan: Plan, directory: Path, index: int, of: int, executor: Executor) -> Outcome:
+    """Make the runs of one shard that are not stored; `directory` is that of the shards of the plan.
 
     Raises
     ------
@@ -120,27 +122,37 @@ def run_shard(plan: Plan, file: Path, index: int, of: int, executor: Executor) -
     """
     runs = Runs.of(plan).shard(index, of)
     check(plan, np.unique(runs.settings).tolist())
-    store = Store(directory_of(file) / f"{index}-of-{of}")
+    store = Store(directory / f"{index}-of-{of}")
     return execute(runs, store, executor, title=f"{plan.name}: shard {index} of {of}")
 
 
-def merge(plan: Plan, file: Path, store: Store) -> None:
+def merge(plan: Plan, file: Path, directory: Path, store: Store) -> Outcome:
     """Add the runs of all shards to a store.
+
+    Parameters
+    ----------
+    plan, file
+        The plan, and its file.
+    directory
+        Where its shards are.
+    store
+        The store.
 
     Raises
     ------
     QuiclabError
         If shards lack runs; the message names them.
     """
-    of = _count(file)
+    of = _count(file, directory)
     check(plan)
     runs, kinds = Runs.of(plan), row_kinds(plan.recording)
     with store.locked():
         stored = runs.stored(store)
+        before = int(stored[runs.is_first].sum())
         others: set[str] = set()
         failed: dict[str, str] = {}
         for index in range(of):
-            shard = Store(directory_of(file) / f"{index}-of-{of}")
+            shard = Store(directory / f"{index}-of-{of}")
             for part in runs.rows_in(shard, kinds):
                 rows, positions = runs.found_in(part[IDENTITY])
                 new = ~stored[positions]
@@ -150,9 +162,12 @@ def merge(plan: Plan, file: Path, store: Store) -> None:
                 others.update(np.delete(part[VERSIONS].to_numpy(), rows).tolist())
             failed |= read_failures(shard.directory)
         note_failures(store.directory, failed, runs.names(np.flatnonzero(stored)) if failed else ())
+    outcome = Outcome(int(runs.is_first.sum()), int(stored[runs.is_first].sum()))
+    outcome.executed = outcome.done - before
     if failed:  # made, without a result
         stored[runs.found_in(pl.Series(list(failed), dtype=pl.String))[1]] = True
-    lost = np.bincount(np.flatnonzero(~stored[runs.first]) % of, minlength=of)
+    outcome.failed = int(stored[runs.is_first].sum()) - outcome.done
+    lost = np.bincount(runs.numbers[runs.is_first & ~stored] % of, minlength=of)
     own = {plan.identity(index)[1] for index in range(len(plan))}
     if lost.any() and others - own:
         raise QuiclabError(
@@ -163,12 +178,13 @@ def merge(plan: Plan, file: Path, store: Store) -> None:
         named = ", ".join(map(str, missing[:MAX_NAMED]))
         named += f" and {len(missing) - MAX_NAMED} more" if len(missing) > MAX_NAMED else ""
         raise QuiclabError(
-            f"{lost.sum()} of {len(runs)} runs are missing, of {'shard' if len(missing) == 1 else 'shards'} {named}; "
-            f"run `quiclab shard {file} --index {missing[0]} --of {of}`"
+            f"{lost.sum()} of {outcome.total} runs are missing, of {'shard' if len(missing) == 1 else 'shards'} "
+            f"{named}; run `quiclab shard {file} --index {missing[0]} --of {of}`"
         )
+    return outcome
 
 
-def _count(file: Path) -> int:
+def _count(file: Path, directory: Path) -> int:
     """Return into how many shards a plan was divided.
 
     Raises
@@ -176,11 +192,11 @@ def _count(file: Path) -> int:
     RequestError
         If no shard was run, or shards are of different divisions.
     """
-    names = [path.name for path in directory_of(file).glob("*-of-*") if path.is_dir()]
+    names = [path.name for path in directory.glob("*-of-*") if path.is_dir()]
     found = sorted({int(end) for name in names if (end := name.rpartition("-of-")[2]).isdigit()})
     if not found:
         raise RequestError(f"no shard of {file} has been run: `quiclab shard {file} --index 0 --of N`")
     if len(found) > 1:
         counts = " and ".join(map(str, found))
-        raise RequestError(f"{directory_of(file)} has shards of {counts}; remove those that are not wanted")
+        raise RequestError(f"{directory} has shards of {counts}; remove those that are not wanted")
     return found[0]

@@ -1,6 +1,6 @@
-"""More runs of the settings that undecided claims read, until each claim is decided or its settings have enough.
+"""More runs of the settings that undecided claims read, or whose intervals are wide, until that is decided.
 
-Round by round, every setting that an open claim reads gets up to twice as many runs, and all claims are judged again. A
+Round by round, every setting that is open gets up to twice as many runs, and all are judged again. A
 round is planned in the manifests before it is run, so that a sweep that was killed goes on where it was, to the same
 results. What is still open with the most runs stays `undecided`, or `at_the_limit`.
 """
@@ -8,10 +8,11 @@ results. What is still open with the most runs stays `undecided`, or `at_the_lim
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from quiclab.experiment import Outcome, until
 from quiclab.progress import BeatingProgress
-from quiclab.repetitions import MIN_RUNS, next_count
+from quiclab.repetitions import MIN_RUNS, next_count, relative_width
 from quiclab.store import Store
 from quiclab.study import BASE
 from quiclab.study.claims import Verdict
@@ -32,9 +33,13 @@ MAX_RUNS: Final = 50
 OPEN: Final = (Verdict.UNDECIDED, Verdict.AT_THE_LIMIT)
 
 
+Wanted: TypeAlias = "dict[str, dict[Setting, int]]"
+"""Number of runs that settings get, by study."""
+
+
 @dataclass
 class Decisions:
-    """Result of the rounds.
+    """Claims before and after further runs.
 
     Attributes
     ----------
@@ -42,19 +47,10 @@ class Decisions:
         Identities of the claims that were open at the start.
     judged
         The last judgement of each claim that was tested, by identity.
-    rounds
-        Number of rounds that were run.
-    failed
-        Number of runs that failed.
-    interrupted
-        The signal that ended it; 0 if none did.
     """
 
     opened: list[str] = field(default_factory=list)
     judged: dict[str, Judgement] = field(default_factory=dict)
-    rounds: int = 0
-    failed: int = 0
-    interrupted: int = 0
 
     def with_verdict(self, verdict: Verdict) -> list[str]:
         """Return the claims that have a verdict now, in the order of the studies."""
@@ -67,9 +63,71 @@ def decide(
     say: Callable[[str], None],
     *,
     most: int = MAX_RUNS,
+    executor: str = "processes",
     workers: int | None = None,
-) -> Decisions:
+) -> tuple[Decisions, Outcome]:
     """Add runs until the claims of studies are decided, with the default engine of each study.
+
+    Parameters
+    ----------
+    studies, out, say, executor, workers
+        As of `add_runs`.
+    most
+        Number of runs that no setting exceeds.
+    """
+    found: list[Decisions] = []
+
+    def judge() -> tuple[list[str], Wanted]:
+        judged, wanted = _judge(studies, out, most)
+        is_open = [identity for identity, item in judged.items() if item.verdict in OPEN]
+        found[:] = [Decisions(found[0].opened if found else is_open, judged)]
+        return is_open, wanted
+
+    outcome = add_runs(studies, out, say, judge, executor, workers)
+    return (found or [Decisions()])[0], outcome
+
+
+def narrow(
+    studies: Sequence[Study],
+    engines: Callable[[Study], Sequence[str]],
+    out: Path,
+    say: Callable[[str], None],
+    precision: float,
+    *,
+    most: int = MAX_RUNS,
+    executor: str = "processes",
+    workers: int | None = None,
+) -> Outcome:
+    """Add runs until the 95 % intervals of the metric of each study are narrow.
+
+    Parameters
+    ----------
+    studies, out, say, executor, workers
+        As of `add_runs`.
+    engines
+        Engines of a study whose settings get runs.
+    precision
+        Half of an interval divided by the mean, at most.
+    most
+        Number of runs that no setting exceeds.
+    """
+
+    def judge() -> tuple[list[str], Wanted]:
+        wanted = {study.name: _too_wide(Evaluation(study, out), engines(study), precision, most) for study in studies}
+        return [f"intervals of {name}" for name, settings in wanted.items() if settings], wanted
+
+    return add_runs(studies, out, say, judge, executor, workers)
+
+
+def add_runs(
+    studies: Sequence[Study],
+    out: Path,
+    say: Callable[[str], None],
+    judge: Callable[[], tuple[Sequence[str], Wanted]],
+    executor: str = "processes",
+    workers: int | None = None,
+) -> Outcome:
+    """Add runs round by round; each round is planned in the manifests first.
 
     Parameters
     ----------
@@ -79,41 +137,64 @@ def decide(
         Directory given as `--out`.
     say
         Called with a sentence about each round.
-    most
-        Number of runs that no setting exceeds.
-    workers
-        Number of processes; by default the CPUs this process may use.
+    judge
+        Returns what is open, and the number of runs that settings get.
+    executor, workers
+        Where runs are made: see `executors.executor_of`.
 
     Raises
     ------
     QuiclabError
         If a study was not run.
     """
-    found = Decisions()
     groups = dict.fromkeys(study.name.rpartition("/")[0] or study.name for study in studies)
-    planned = {study.name: dict(_planned(study, out)) for group in groups for study in find_all(group)}
-    while True:
+    planned: Wanted = {study.name: dict(_planned(study, out)) for group in groups for study in find_all(group)}
+    number = 0
+
+    def run() -> Outcome:
         # at first what an earlier call has planned and not finished; a round that is complete takes no time
+        made = Outcome(0)
         for name, settings in planned.items():
-            if settings and not _run(
-                as_stored(find(name), results_directory(find(name), out)), out, settings, workers, found
-            ):
-                return found
-        found.judged, planned = _judge(studies, out, most)
-        is_open = [identity for identity, item in found.judged.items() if item.verdict in OPEN]
-        if not found.rounds:
-            found.opened = is_open
-        planned = {name: settings for name, settings in planned.items() if settings}
-        if not planned or found.failed:
-            return found
-        found.rounds += 1
+            if settings and not made.interrupted:
+                made.add(_run(_stored(name, out), out, settings, executor, workers))
+        return made
+
+    def more() -> bool:
+        nonlocal planned, number
+        is_open, wanted = judge()
+        planned = {name: settings for name, settings in wanted.items() if settings}
+        if not planned:
+            return False
+        number += 1
         count = sum(map(len, planned.values()))
         largest = max(runs for settings in planned.values() for runs in settings.values())
-        say(f"round {found.rounds}: open are {', '.join(is_open)}; {count} settings get up to {largest} runs")
+        say(f"round {number}: open are {', '.join(is_open)}; {count} settings get up to {largest} runs")
         for name, settings in planned.items():
-            study = as_stored(find(name), results_directory(find(name), out))
+            study = _stored(name, out)
             with Store(results_directory(study, out)).locked():
                 write_more(study, results_directory(study, out), settings)
+        return True
+
+    return until(run, more)
+
+
+def _stored(name: str, out: Path) -> Study:
+    """Return a study with the seed of its stored runs."""
+    return as_stored(find(name), results_directory(find(name), out))
+
+
+def _too_wide(evaluation: Evaluation, engines: Sequence[str], precision: float, most: int) -> dict[Setting, int]:
+    """Return the settings whose intervals are too wide, with the number of runs that they get."""
+    study, found = evaluation.study, dict[Setting, int]()
+    for engine in engines:
+        for key, summary in evaluation.summaries(engine).items():
+            ratio = relative_width(summary.mean, summary.high) / precision
+            setting = setting_of(study, engine, str(key[0]), dict(zip(study.design.columns[1:], key[1:], strict=True)))
+            now = max(evaluation.planned(setting), found.get(setting, 0))
+            wanted = max(MIN_RUNS, next_count(now, most, now * ratio**2)) if ratio > 1 else now
+            if (runs := min(wanted, most, study.design.engine(engine).runs or wanted)) > now:
+                found[setting] = runs
+    return found
 
 
 def _planned(study: Study, out: Path) -> Mapping[Setting, int]:
@@ -154,16 +235,13 @@ def _want(evaluation: Evaluation, item: Judgement, most: int, wanted: dict[str, 
             settings[setting] = max(runs, settings.get(setting, 0))
 
 
-def _run(study: Study, out: Path, more: Mapping[Setting, int], workers: int | None, found: Decisions) -> bool:
-    """Make the missing runs of settings; returns whether it was not interrupted."""
-    directory = results_directory(study, out)
+def _run(study: Study, out: Path, more: Mapping[Setting, int], executor: str, workers: int | None) -> Outcome:
+    """Make the missing runs of settings."""
     engines = tuple(dict.fromkeys(engine for engine, _, _ in more))
     points = [
         point
         for point in with_more(study, list(study.points(engines, 1, variants=())), more)
         if point.variant == BASE and setting_of(study, point.engine, point.configuration, point.values) in more
     ]
-    outcome = Plan(study, points).run(Store(directory), workers=workers)
-    found.failed += outcome.failed
-    found.interrupted = outcome.interrupted
-    return not outcome.interrupted
+    store = Store(results_directory(study, out))
+    return Plan(study, points).run(store, executor=executor, workers=workers)

@@ -113,6 +113,13 @@ class Plan(experiment.Plan):
         """Seed of the first run of each setting."""
         return np.array([self.study.design.first_seed(point) for point in self.points], np.uint64)
 
+    @property
+    def same_runs(self) -> np.ndarray:
+        """Index of the first setting with the same runs as each setting: the others are other parts of these."""
+        parts, first = {part.column for part in self.study.design.parts}, dict[tuple[object, ...], int]()
+        runs = ((value for name, value in point.labels.items() if name not in parts) for point in self.points)
+        return np.array([first.setdefault(tuple(run), index) for index, run in enumerate(runs)])
+
     @cached_property
     def _recipes(self) -> dict[tuple[str, str], Recipe]:
         """Recipes by base scenario and engine."""

@@ -6,12 +6,11 @@ a round adds is in `quiclab.repetitions`.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Final
 
 from quiclab.errors import unexpected
 from quiclab.experiment.table import SETTING
-from quiclab.repetitions import next_count
+from quiclab.repetitions import next_count, relative_width
 from quiclab.sweeps.table import HIGH, MEAN
 
 if TYPE_CHECKING:
@@ -44,7 +43,9 @@ def too_wide(settings: pl.DataFrame, measures: Sequence[Measure], precision: flo
         where there is no interval.
     """
     ratios = {
-        int(row[SETTING]): max(_ratio(row, measure) / precision for measure in measures)
+        int(row[SETTING]): max(
+            relative_width(row[item.column + MEAN], row[item.column + HIGH]) / precision for item in measures
+        )
         for row in settings.iter_rows(named=True)
     }
     return {index: ratio for index, ratio in ratios.items() if ratio > 1.0}
@@ -90,12 +91,3 @@ def most_seeds(asked: int | None, seeds: int, field: str) -> int:
     if asked < seeds:
         raise unexpected(field, f"at least the number of seeds, {seeds}", asked)
     return asked
-
-
-def _ratio(row: dict[str, float | None], measure: Measure) -> float:
-    """Return half of an interval divided by the mean; 0 where both are 0, infinite where there is no interval."""
-    mean, high = (row[measure.column + suffix] for suffix in (MEAN, HIGH))
-    if mean is None or high is None:
-        return math.inf
-    half = high - mean
-    return half / abs(mean) if mean else (0.0 if half == 0 else math.inf)

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from quiclab.errors import QuiclabError
-from quiclab.experiment import Outcome, Runs, Task, check, execute, kept
+from quiclab.experiment import Outcome, Runs, Task, check, execute, kept, until
 from quiclab.formats import counted
 from quiclab.progress import duration
 from quiclab.repetitions import MIN_RUNS
@@ -125,19 +125,18 @@ class Session:
             Number of seeds that no setting exceeds.
         """
         self.seeds = [min(most, max(MIN_RUNS, self.plan.seeds))] * len(self.seeds)
-        executed = 0
+        wide: dict[int, float] = {}
+
+        def more() -> bool:
+            nonlocal wide
+            before, wide = self.seeds, too_wide(self.tables().settings, self.plan.measures, precision)
+            self.seeds = wanted_seeds(wide, before, most)
+            return self.seeds != before
+
         with self.store.locked():
-            while True:
-                outcome = self.run()
-                executed += outcome.executed
-                outcome.executed = executed
-                if outcome.interrupted or outcome.failed:
-                    return outcome
-                wide = too_wide(self.tables().settings, self.plan.measures, precision)
-                wanted = wanted_seeds(wide, self.seeds, most)
-                if wanted == self.seeds:
-                    break
-                self.seeds = wanted
+            outcome = until(self.run, more)
+        if outcome.interrupted or outcome.failed:
+            return outcome
         self.spent.append(f"{sum(self.seeds)} runs in all, {min(self.seeds)} to {max(self.seeds)} in a setting")
         if wide:
             self.spent.append(

@@ -1,0 +1,71 @@
+"""`quiclab shard`: a part of a plan, of a sweep or of studies, as a job of a cluster."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from quiclab.cli import study_request
+from quiclab.cli.values import JobsOption, JsonOption, integer
+from quiclab.errors import QuiclabError, StoppedError, unexpected
+from quiclab.experiment import shards
+from quiclab.sweeps import plan_file
+from quiclab.tree import to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from quiclab.experiment import Plan
+
+MAX_SHARDS: Final = 100_000
+COMMANDS: Final = {plan_file.SCHEMA: plan_file.COMMAND, study_request.SCHEMA: study_request.COMMAND}
+
+
+def plans_of(file: Path) -> Mapping[Path, Plan]:
+    """Return the plans in a file, by the directories of their shards.
+
+    Raises
+    ------
+    RequestError
+        If it is no plan of this version, or what it was made from has changed.
+    """
+    read = shards.PlanFile(file, COMMANDS)
+    if read.schema == study_request.SCHEMA:
+        request = study_request.Request.read(read)
+        return {request.shards(study, file): request.plan(study, file) for study in request.studies()}
+    plan = plan_file.plan_of(read)
+    plan_file.check_unchanged(plan, file)
+    return {shards.directory_of(file): plan}
+
+
+def shard_command(
+    file: Annotated[
+        Path, typer.Argument(metavar="PLAN", help="A plan of `quiclab sweep plan` or `quiclab study plan`.")
+    ],
+    index: Annotated[
+        int, typer.Option(parser=integer(0, MAX_SHARDS - 1), metavar="I", help="Number of the shard, from 0.")
+    ],
+    of: Annotated[int, typer.Option(parser=integer(1, MAX_SHARDS), metavar="N", help="Number of shards.")],
+    jobs: JobsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run one shard of a plan."""
+    if index >= of:
+        raise unexpected("--index", f"a number from 0 to {of - 1}, as --of is {of}", index)
+    outcomes = []
+    for directory, plan in plans_of(file).items():
+        outcome = shards.run_shard(plan, directory, index, of, plan.executor(workers=jobs))
+        if outcome.interrupted:
+            stored = f"{outcome.done} of {outcome.total} runs of the shard are stored"
+            raise StoppedError(f"stopped: {stored}; repeat the command to continue", outcome.interrupted)
+        outcomes.append(outcome)
+    total, done, new, failed = (sum(getattr(item, part) for item in outcomes) for part in shards.COUNTS)
+    print(f"shard {index} of {of}: {done} runs complete, {new} of them new", file=sys.stderr)
+    if as_json:
+        counts = {"runs": total, "runs_complete": done, "runs_new": new, "runs_failed": failed}
+        print(to_json({"schema": "quiclab.shard/1", "shard": index, "of": of, **counts}))
+    if failed:
+        raise QuiclabError(f"{failed} of {total} runs failed; the output above has the commands that replay them")

@@ -1,0 +1,163 @@
+"""Which runs of which studies are asked for: the options of `quiclab study run`, which `quiclab study plan` writes."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from quiclab.cli.study_group import engines_here, parse_only, with_keys, with_lane, with_names
+from quiclab.errors import RequestError
+from quiclab.experiment import shards
+from quiclab.native import MAX_SEED
+from quiclab.study import Study
+from quiclab.study.plan import Plan, available_engines
+from quiclab.study.registry import find_all
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from quiclab.study import Point
+
+SCHEMA: Final = "quiclab.study_plan/1"
+COMMAND: Final = "`quiclab study plan`"
+MAX_RUNS: Final = 100_000
+
+
+@dataclass(frozen=True)
+class Request:
+    """Runs of a study, or of the studies of a group.
+
+    Attributes
+    ----------
+    study
+        Name of the study or group.
+    runs
+        Runs of each setting; `None` is the number of each study.
+    only, engines, variants, lane, seed
+        As the options of `quiclab study run`.
+    checksums
+        Checksum of the plan of each study, where it was written to a file.
+    """
+
+    study: str
+    runs: int | None = None
+    only: tuple[str, ...] = ()
+    engines: str = "default"
+    variants: str = "none"
+    lane: str | None = None
+    seed: int | None = None
+    checksums: Mapping[str, str] | None = None
+
+    @classmethod
+    def read(cls, file: shards.PlanFile) -> Request:
+        """Read a plan.
+
+        Raises
+        ------
+        RequestError
+            If a value is missing, or does not fit.
+        """
+
+        def optional(name: str, expected: str, kind: type) -> Any:
+            return file.value(name, f"{expected} or null", lambda value: value is None or type(value) is kind)
+
+        def are_checksums(value: Any) -> bool:
+            return isinstance(value, dict) and shards.are_texts(list(value.values()))
+
+        return cls(
+            study=file.text("study", "the name of a study"),
+            runs=None if optional("runs", "a number", int) is None else file.whole("runs", 1, MAX_RUNS),
+            only=file.texts("only"),
+            engines=file.text("engines", "names of engines"),
+            variants=file.text("variants", "names of variants"),
+            lane=optional("lane", "a lane", str),
+            seed=None if optional("seed", "a number", int) is None else file.whole("seed", 0, MAX_SEED),
+            checksums=file.value("checksums", "checksums of studies", are_checksums),
+        )
+
+    def write(self, file: Path) -> None:
+        """Write a plan."""
+        checksums = {study.name: checksum(self.plan(study)) for study in self.studies()}
+        shards.write_plan(file, SCHEMA, {**asdict(self), "checksums": checksums})
+
+    @property
+    def keep(self) -> dict[str, tuple[str, ...]]:
+        """Values of `--only` by key."""
+        return parse_only(list(self.only))
+
+    def studies(self) -> list[Study]:
+        """Return the studies that have what is asked for, and say on stderr which have not."""
+        found = with_names(find_all(self.study), self.engines, "engine", Study.chosen_engines)
+        found = with_names(found, self.variants, "variant", Study.chosen_variants)
+        found = with_keys(with_lane(found, self.lane), self.keep)
+        return found if self.seed is None else [study.with_seed(self.seed) for study in found]
+
+    def engines_of(self, study: Study) -> list[str]:
+        """Return the engines of a study, of those that can run here.
+
+        Raises
+        ------
+        RequestError
+            If it has no such engine.
+        """
+        chosen = study.engines_of(self.lane, self.engines) if self.lane else study.chosen_engines(self.engines)
+        return engines_here(study, chosen, self.engines)
+
+    def points(self, study: Study) -> list[Point]:
+        """Return the settings of a study, with those of its reference engine.
+
+        Raises
+        ------
+        RequestError
+            If the study has no such settings, or an engine is not available.
+        """
+        engines = self.engines_of(study)
+        lanes = (None, *(engine.lane_name for engine in study.design.engines)) if self.lane is None else (self.lane,)
+        compared = [name for name in study.with_reference(engines) if study.design.engine(name).lane_name in lanes]
+        present, _ = available_engines(study, compared)
+        variants = study.chosen_variants(self.variants)
+        if self.variants != "all":
+            study.check_variants(variants, present)
+        settings = study.points(tuple(present), self.runs, self.keep, variants)
+        # the reference engine has variants only if it was chosen
+        return [point for point in settings if not point.variant or point.engine in engines]
+
+    def plan(self, study: Study, file: Path | None = None) -> Plan:
+        """Return the plan of a study.
+
+        Parameters
+        ----------
+        study
+            The study.
+        file
+            The file that has been read, for the message.
+
+        Raises
+        ------
+        RequestError
+            If it is not that of the file.
+        """
+        plan = Plan(study, self.points(study))
+        if self.checksums is not None and self.checksums.get(study.name) != checksum(plan):
+            raise RequestError(
+                f"{file}: {study.name} has changed since the plan was written, or is another study here; write a new "
+                f"plan with {COMMAND}",
+                kind="Conflict",
+            )
+        return plan
+
+    def shards(self, study: Study, file: Path) -> Path:
+        """Return where the shards of a study are."""
+        return shards.directory_of(file) / study.name
+
+
+def checksum(plan: Plan) -> str:
+    """Return a hash over the settings of a plan and their seeds; nothing is resolved."""
+    found = hashlib.sha256()
+    for index in range(len(plan)):
+        recipe, sets = plan.setting(index)
+        found.update(repr((recipe.text, sets)).encode())
+    found.update(plan.counts.tobytes() + plan.first_seeds.tobytes())
+    return found.hexdigest()
