@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn options_that_a_stack_does_not_have_are_refused() {
-        use ProblemKind::{UnknownName, Unsupported};
+        use ProblemKind::Unsupported;
         let size = ByteCount::from_bytes(1200);
         for (found, path) in [
             (problem("lab-tcp", |config| config.datagram_size = Some(size)), "datagram_size"),
