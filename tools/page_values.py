@@ -113,12 +113,14 @@ class Values:
         if evaluation is None:
             raise QuiclabError(f"no results of {study}")
         name = engine or evaluation.study.design.default_engine
-        jobs = {job.labels["configuration"]: job for job in evaluation.jobs if job.labels["engine"] == name}
+        settings = {
+            point.labels["configuration"]: n for n, point in enumerate(evaluation.points) if point.engine == name
+        }
         return {
             "runs": evaluation.runs,
             "seed": evaluation.study.design.seed,
             "events": total_events(evaluation, self._runs(study, engine), engine),
-            "versions": sorted({job.versions for job in jobs.values()}),
+            "versions": sorted({evaluation.plan.identity(index)[1] for index in settings.values()}),
         }
 
     def value(self, study: str, variant: str, metric: str, key: Key, engine: str = "") -> Mapping[str, Any]:
