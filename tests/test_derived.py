@@ -51,7 +51,7 @@ def test_an_answer_is_kept_and_the_same(
     capsys.readouterr()
     assert cli.invoke(line) == 0
     first = capsys.readouterr()
-    for name in ("table", "jobs", "_numbers"):
+    for name in ("table", "all_runs", "_numbers"):
         monkeypatch.setattr(Evaluation, name, property(refuse))
     assert cli.invoke(line) == 0
     assert capsys.readouterr() == first

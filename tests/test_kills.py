@@ -21,7 +21,7 @@ import pytest
 
 from conftest import ROOT, SMALL
 from quiclab.errors import RequestError
-from quiclab.executors import Interrupt, Processes, run_all
+from quiclab.executors import Interrupt, Processes, run_batches
 from quiclab.executors.processes import WorkerDiedError
 from quiclab.files import write_atomically
 from quiclab.store import Store
@@ -284,7 +284,7 @@ class Dying:
 
 def test_no_worker_is_started_again_after_a_signal() -> None:
     executor, said = Dying(), list[str]()
-    found = run_all(executor, [1], abs, lambda *_: None, say=said.append)  # type: ignore[arg-type]
+    found = run_batches(executor, [1], list, list, lambda *_: None, say=said.append)  # type: ignore[arg-type]
     assert (found, executor.done, said) == (signal.SIGINT, ["abandon"], [])
 
 

@@ -32,7 +32,7 @@ def load_times(name: str, runs: int = 2, variant: str = "", **where: str) -> dic
     found: dict[tuple[object, ...], list[float]] = {}
     for job in Plan(study, points).first_runs():
         result = quiclab.run(Scenario.from_dict(json.loads(job.scenario)), job.seed, base_dir=ROOT / "scenarios")
-        key = tuple(job.point.labels[column] for column in study.design.columns)
+        key = job.point.key
         found.setdefault(key, []).append(study.measures.metric.value(result, {}))
     return {key: fmean(values) for key, values in found.items()}
 

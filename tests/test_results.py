@@ -309,7 +309,7 @@ def test_another_build_of_the_same_source_gives_the_same_list_of_runs(
     """What `rerun.sh` compares does not name the build."""
     lists = []
     for build in ("one", "another"):
-        monkeypatch.setattr("quiclab.study.sweep.build_id", lambda build=build: build)
+        monkeypatch.setattr("quiclab.experiment.runs.build_id", lambda build=build: build)
         assert study_run(tmp_path / build, "--runs", "1", "--jobs", "1") == 0
         assert cli.invoke(["study", "package", NAME, "--out", str(tmp_path / build)]) == 0
         with tarfile.open(capsys.readouterr().out.strip()) as archive:

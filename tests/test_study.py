@@ -261,7 +261,7 @@ def test_the_columns_of_a_setting_are_those_of_its_published_row(name: str) -> N
     published = {row.key: row.cells for row in read_published(study)}
     compared = 0
     for job in Plan(study, list(study.points(("lab-quic",), 1, None, ()))).first_runs():
-        key = tuple(job.point.labels[column] for column in study.design.columns)
+        key = job.point.key
         assert study.presentation.describe is not None
         described = study.presentation.describe(
             json.loads(job.scenario), dict(zip(study.design.columns, key, strict=True))

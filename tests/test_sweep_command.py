@@ -17,7 +17,7 @@ import quiclab
 from conftest import KILLED_AFTER_TWO, swept
 from quiclab import cli
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.executors import Processes, run_all
+from quiclab.executors import Processes, run_batches
 from quiclab.experiment import Runs
 from quiclab.formats import decimal
 from quiclab.stacks.registry import version_of
@@ -259,17 +259,19 @@ def test_a_killed_sweep_goes_on_and_its_files_are_the_same_bytes(small: Path, tm
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "killed" / name).read_bytes(), name
 
 
-def square(number: int) -> int:
-    """A task of a worker; 13 kills it."""
-    if number == 13:
+def squares(batch: list[int]) -> list[int]:
+    """Tasks of a worker; 13 kills it."""
+    if 13 in batch:
         os.kill(os.getpid(), signal.SIGKILL)
-    return number * number
+    return [number * number for number in batch]
 
 
 def test_a_task_that_kills_its_worker_is_named_and_the_others_are_done() -> None:
     found: dict[int, int] = {}
     with pytest.raises(QuiclabError, match="a worker process died"), Processes(2) as executor:
-        run_all(executor, range(20), square, found.__setitem__)
+        run_batches(
+            executor, range(20), list, squares, lambda batch, values: found.update(zip(batch, values, strict=True))
+        )
     assert {number: number * number for number in range(13)}.items() <= found.items()
 
 

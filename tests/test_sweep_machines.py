@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from quiclab import cli
-from quiclab.cli.sweep_shards import read_plan_file
+from quiclab.cli.shards import plans_of
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.executors import executor_of
 from quiclab.executors.ray import checked
@@ -46,7 +46,7 @@ def test_shards_of_a_shell_loop_give_the_bytes_of_one_machine(small: Path, tmp_p
 
 
 def test_every_run_is_in_one_shard(small: Path) -> None:
-    plan = read_plan_file(planned(small))
+    (plan,) = plans_of(planned(small)).values()
     shards = [Runs.of(plan).shard(index, 4).identities.tolist() for index in range(4)]
     assert sorted(map(len, shards)) == [2, 2, 3, 3]
     assert sorted(chain.from_iterable(shards)) == sorted(Runs.of(plan).identities.tolist())
@@ -132,27 +132,27 @@ from pathlib import Path
 from ray.cluster_utils import Cluster
 
 from quiclab import cli, store
-from quiclab.executors import run_all
+from quiclab.executors import run_batches
 from quiclab.executors.ray import Ray
 
 MARK = Path(sys.argv[1]).with_name("died")
 
 
-def once(number):
+def all_once(batch):
     # the first time, 13 kills the worker that runs it
-    if number == 13 and not MARK.exists():
+    if 13 in batch and not MARK.exists():
         MARK.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    return number * number
+    return [number * number for number in batch]
 
 
 class Losing(store.Flusher):
     # takes a node away when ten runs are done
     done = 0
 
-    def add_frame(self, frame):
+    def add(self, frame):
         before = Losing.done
-        super().add_frame(frame)
+        super().add(frame)
         Losing.done += len(frame)
         if before < 10 <= Losing.done:
             cluster.remove_node(node, allow_graceful=False)
@@ -164,7 +164,7 @@ if __name__ == "__main__":
     found, said = {}, []
     with Ray(f"ray:{cluster.address}") as executor:
         workers = executor.workers
-        run_all(executor, range(20), once, found.__setitem__, say=said.append)
+        run_batches(executor, range(20), list, all_once, lambda *both: found.update(zip(*both)), say=said.append)
     print(workers, found == {number: number * number for number in range(20)}, said)
     store.Flusher = Losing
     code = cli.invoke([*sys.argv[2:], "--executor", f"ray:{cluster.address}", "--out", sys.argv[1]])

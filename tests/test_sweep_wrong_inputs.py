@@ -89,7 +89,10 @@ def plan(small: Path) -> Path:
             {"quiclab": "0.0.1"},
             'quiclab: expected a plan of version .*, got "0.0.1"; `quiclab sweep plan`',
         ),
-        ({"schema": "quiclab.plan/2"}, 'is not a plan: schema: expected `quiclab.plan/1`, got "quiclab.plan/2"'),
+        (
+            {"schema": "quiclab.plan/2"},
+            'schema: expected `quiclab.plan/1` or `quiclab.study_plan/1`, got "quiclab.plan/2"',
+        ),
         ({"seeds": "many"}, 'is not a plan: seeds: expected a whole number from 1 to 100000, got "many"'),
         ({"seeds": -3}, "is not a plan: seeds: expected a whole number from 1 to 100000, got -3"),
         ({"first_seed": None}, "is not a plan: first_seed: expected a whole number from 0 to .*, got null"),

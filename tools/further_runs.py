@@ -27,7 +27,7 @@ from quiclab.store import Store
 from quiclab.study import Point
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key
-from quiclab.study.manifest import Setting, read_manifest, setting_of, with_more, write_manifest, write_more
+from quiclab.study.manifest import Setting, among, read_manifest, setting_of, with_more, write_manifest, write_more
 from quiclab.study.plan import Plan
 from quiclab.study.registry import find
 
@@ -53,9 +53,9 @@ def scattered(evaluation: Evaluation, beyond: float) -> set[Key]:
 
 def settings_of(evaluation: Evaluation, keys: set[Key], runs: int) -> dict[Setting, int]:
     """Return the settings of all engines with their number of runs."""
-    study, columns = evaluation.study, evaluation.study.design.columns[1:]
+    study = evaluation.study
     return {
-        setting_of(study, engine.name, str(key[0]), dict(zip(columns, key[1:], strict=True))): runs
+        setting_of(study, engine.name, key): runs
         for engine in study.design.engines
         for key in keys & evaluation.samples(engine.name).keys()
     }
@@ -67,7 +67,7 @@ def more_points(evaluation: Evaluation, beyond: float, runs: int) -> list[Point]
     more = settings_of(evaluation, scattered(evaluation, beyond), runs)
     write_more(study, evaluation.directory, more)
     engines = tuple(engine.name for engine in study.design.engines)
-    return [point for point in with_more(study, list(study.points(engines, 1, variants=())), more) if point.runs > 1]
+    return with_more(study, among(study, study.points(engines, 1, variants=()), more), more)
 
 
 def uncertain(evaluation: Evaluation) -> set[Key]:
@@ -95,9 +95,8 @@ def kernel_points(evaluation: Evaluation) -> list[Point]:
     if not names:
         message = f"no variant of {study.name} that is for {other} was run; first, run `quiclab study run --variants`"
         raise QuiclabError(message)
-    keys, columns = uncertain(evaluation), design.columns[1:]
-    points = (point for point in study.points((other,), 1, variants=names) if point.variant)
-    return [point for point in points if (point.configuration, *(point.values[name] for name in columns)) in keys]
+    keys = uncertain(evaluation)
+    return [point for point in study.points((other,), 1, variants=names) if point.variant and point.key in keys]
 
 
 def later_points(evaluation: Evaluation, number: int) -> list[Point]:
@@ -107,10 +106,9 @@ def later_points(evaluation: Evaluation, number: int) -> list[Point]:
     names = [variant.name for variant in study.design.variants]
     chosen = names[:: max(1, len(names) // number)][:number]
     write_manifest(study, evaluation.directory, 1, partial=True, variants=chosen)
-    worst, columns = set(views.furthest(evaluation)), study.design.columns[1:]
+    worst = set(views.furthest(evaluation))
     points = study.points((study.design.default_engine,), variants=tuple(chosen))
-    found = (point for point in points if point.variant)
-    return [point for point in found if (point.configuration, *(point.values[name] for name in columns)) in worst]
+    return [point for point in points if point.variant and point.key in worst]
 
 
 def run(evaluation: Evaluation, points: Sequence[Point], workers: int | None) -> bool:

@@ -27,8 +27,7 @@ class Asked(Values):
         anything = {"runs": 5, "mean": 1.0, "median": 1.0, "std": 1.0}
         if not self.available(study):
             return anything
-        values = dict(zip(found.design.columns[1:], key[1:], strict=True))
-        setting = setting_of(found, engine or found.design.default_engine, str(key[0]), values)
+        setting = setting_of(found, engine or found.design.default_engine, key)
         self.needed.setdefault((study, variant), set()).add(setting)
         return anything
 

@@ -113,14 +113,12 @@ class Values:
         if evaluation is None:
             raise QuiclabError(f"no results of {study}")
         name = engine or evaluation.study.design.default_engine
-        settings = {
-            point.labels["configuration"]: n for n, point in enumerate(evaluation.points) if point.engine == name
-        }
+        last = {point.configuration: place for place, point in enumerate(evaluation.points) if point.engine == name}
         return {
             "runs": evaluation.runs,
             "seed": evaluation.study.design.seed,
             "events": total_events(evaluation, self._runs(study, engine), engine),
-            "versions": sorted({evaluation.plan.identity(index)[1] for index in settings.values()}),
+            "versions": sorted({evaluation.plan.identity(place)[1] for place in last.values()}),
         }
 
     def value(self, study: str, variant: str, metric: str, key: Key, engine: str = "") -> Mapping[str, Any]:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from quiclab.experiment import Plan
 
 MAX_SHARDS: Final = 100_000
-COMMANDS: Final = {plan_file.SCHEMA: plan_file.COMMAND, study_request.SCHEMA: study_request.COMMAND}
 
 
 def plans_of(file: Path) -> Mapping[Path, Plan]:
@@ -32,11 +31,11 @@ def plans_of(file: Path) -> Mapping[Path, Plan]:
     RequestError
         If it is no plan of this version, or what it was made from has changed.
     """
-    read = shards.PlanFile(file, COMMANDS)
-    if read.schema == study_request.SCHEMA:
-        request = study_request.Request.read(read)
+    kind, values = shards.read_plan(file, plan_file.KIND, study_request.KIND)
+    if kind is study_request.KIND:
+        request = study_request.Request(**values)
         return {request.shards(study, file): request.plan(study, file) for study in request.studies()}
-    plan = plan_file.plan_of(read)
+    plan = plan_file.plan_of(values)
     plan_file.check_unchanged(plan, file)
     return {shards.directory_of(file): plan}
 

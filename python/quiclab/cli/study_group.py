@@ -14,7 +14,8 @@ from quiclab.errors import QuiclabError, RequestError, StoppedError, unknown
 from quiclab.identity import note_on_builds
 from quiclab.native import MAX_SEED
 from quiclab.study import Study
-from quiclab.study.evaluate import Evaluation, Kept, NotRunError
+from quiclab.study.evaluate import Evaluation, Kept
+from quiclab.study.manifest import NotRunError
 from quiclab.study.plan import available_engines, sweep_command
 from quiclab.tree import to_json
 

@@ -6,9 +6,11 @@ import hashlib
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from quiclab.cli.lane import LANES
 from quiclab.cli.study_group import engines_here, parse_only, with_keys, with_lane, with_names
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, not_one_of
 from quiclab.experiment import shards
+from quiclab.experiment.shards import are_texts, is_text, optional, whole
 from quiclab.native import MAX_SEED
 from quiclab.study import Study
 from quiclab.study.plan import Plan, available_engines
@@ -20,9 +22,27 @@ if TYPE_CHECKING:
 
     from quiclab.study import Point
 
-SCHEMA: Final = "quiclab.study_plan/1"
-COMMAND: Final = "`quiclab study plan`"
 MAX_RUNS: Final = 100_000
+
+
+def _are_checksums(value: Any) -> bool:
+    return isinstance(value, dict) and are_texts(list(value.values()))
+
+
+KIND: Final = shards.Kind(
+    "quiclab.study_plan/1",
+    "`quiclab study plan`",
+    {
+        "study": ("the name of a study", is_text),
+        "runs": optional(*whole(1, MAX_RUNS)),
+        "only": ("a list of texts", are_texts),
+        "engines": ("names of engines", is_text),
+        "variants": ("names of variants", is_text),
+        "lane": optional("a lane", LANES.__contains__),
+        "seed": optional(*whole(0, MAX_SEED)),
+        "checksums": ("checksums of studies", _are_checksums),
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -50,37 +70,21 @@ class Request:
     seed: int | None = None
     checksums: Mapping[str, str] | None = None
 
-    @classmethod
-    def read(cls, file: shards.PlanFile) -> Request:
-        """Read a plan.
+    def __post_init__(self) -> None:
+        """Check the lane.
 
         Raises
         ------
         RequestError
-            If a value is missing, or does not fit.
+            If there is none of this name.
         """
-
-        def optional(name: str, expected: str, kind: type) -> Any:
-            return file.value(name, f"{expected} or null", lambda value: value is None or type(value) is kind)
-
-        def are_checksums(value: Any) -> bool:
-            return isinstance(value, dict) and shards.are_texts(list(value.values()))
-
-        return cls(
-            study=file.text("study", "the name of a study"),
-            runs=None if optional("runs", "a number", int) is None else file.whole("runs", 1, MAX_RUNS),
-            only=file.texts("only"),
-            engines=file.text("engines", "names of engines"),
-            variants=file.text("variants", "names of variants"),
-            lane=optional("lane", "a lane", str),
-            seed=None if optional("seed", "a number", int) is None else file.whole("seed", 0, MAX_SEED),
-            checksums=file.value("checksums", "checksums of studies", are_checksums),
-        )
+        if self.lane not in (None, *LANES):
+            raise not_one_of("--lane", self.lane, LANES)
 
     def write(self, file: Path) -> None:
         """Write a plan."""
         checksums = {study.name: checksum(self.plan(study)) for study in self.studies()}
-        shards.write_plan(file, SCHEMA, {**asdict(self), "checksums": checksums})
+        shards.write_plan(file, KIND, {**asdict(self), "checksums": checksums})
 
     @property
     def keep(self) -> dict[str, tuple[str, ...]]:
@@ -143,7 +147,7 @@ class Request:
         if self.checksums is not None and self.checksums.get(study.name) != checksum(plan):
             raise RequestError(
                 f"{file}: {study.name} has changed since the plan was written, or is another study here; write a new "
-                f"plan with {COMMAND}",
+                f"plan with {KIND.command}",
                 kind="Conflict",
             )
         return plan

@@ -14,10 +14,10 @@ from quiclab.cli.output import ForceOption, check_new, show_written
 from quiclab.cli.study_decide import MaxRunsOption, add_runs
 from quiclab.cli.study_group import ONLY, SeedOption, for_each
 from quiclab.cli.study_options import EnginesOption, NameArgument, OutOption
-from quiclab.cli.study_request import COMMAND, MAX_RUNS, SCHEMA, Request
+from quiclab.cli.study_request import KIND, MAX_RUNS, Request
 from quiclab.cli.values import ExecutorOption, JobsOption, JsonOption, integer, share_of
 from quiclab.equal_runs import without_effect
-from quiclab.errors import QuiclabError, StoppedError, not_one_of
+from quiclab.errors import QuiclabError, StoppedError
 from quiclab.experiment import Runs, shards
 from quiclab.formats import counted
 from quiclab.libraries import check_libraries
@@ -80,7 +80,7 @@ def run_command(
     as_json: JsonOption = False,
 ) -> None:
     """Run a study; completed runs are reused."""
-    request = request_of(name, runs, only, engines, variants, lane, seed)
+    request = Request(name, runs, tuple(only or ()), engines, variants, lane, seed)
     check_libraries("`quiclab study run`", "scipy")
     precision = None if adaptive in (None, VERDICTS) else share_of("--adaptive", adaptive)
     outcomes: dict[str, Outcome] = {}
@@ -98,27 +98,6 @@ def run_command(
     report(name, outcomes, out, as_json)
 
 
-def request_of(
-    name: str,
-    runs: int | None,
-    only: list[str] | None,
-    engines: str,
-    variants: str,
-    lane: str | None,
-    seed: int | None,
-) -> Request:
-    """Return what options ask for.
-
-    Raises
-    ------
-    RequestError
-        If there is no such lane.
-    """
-    if lane not in (None, *LANES):
-        raise not_one_of("--lane", lane, LANES)
-    return Request(name, runs, tuple(only or ()), engines, variants, lane, seed)
-
-
 def plan_command(
     name: NameArgument,
     runs: RunsOption = None,
@@ -134,7 +113,7 @@ def plan_command(
     force: ForceOption = False,
 ) -> None:
     """Write the plan of a study, for `quiclab shard` on many machines, and count its runs."""
-    request = request_of(name, runs, only, engines, variants, lane, seed)
+    request = Request(name, runs, tuple(only or ()), engines, variants, lane, seed)
     file = to or Path(f"{name.strip('/').replace('/', '-')}.plan.json")
     check_new(file, force, (), "--to")
     plans = [request.plan(study) for study in request.studies()]
@@ -151,7 +130,7 @@ def merge_command(
     as_json: JsonOption = False,
 ) -> None:
     """Join the shards of a plan in a results directory; a shard that lacks runs is named."""
-    request = Request.read(shards.PlanFile(file, {SCHEMA: COMMAND}))
+    request = Request(**shards.read_plan(file, KIND)[1])
     check_libraries("`quiclab study merge`", "scipy")
     outcomes: dict[str, Outcome] = {}
 

@@ -29,20 +29,9 @@ from quiclab.executors import Processes
 from quiclab.experiment import shards
 from quiclab.libraries import check_libraries
 from quiclab.store import Store
-from quiclab.sweeps import Plan, plan_file
+from quiclab.sweeps import plan_file
 from quiclab.sweeps.output import check_directory
 from quiclab.sweeps.session import Session, cost_line
-
-
-def read_plan_file(file: Path) -> Plan:
-    """Return the plan of a file.
-
-    Raises
-    ------
-    RequestError
-        If it is no plan of this version.
-    """
-    return plan_file.plan_of(shards.PlanFile(file, {plan_file.SCHEMA: plan_file.COMMAND}))
 
 
 def plan_command(
@@ -91,7 +80,7 @@ def merge_command(
     as_json: JsonOption = False,
 ) -> None:
     """Join the shards of a plan: table, figures and page; a shard that lacks runs is named."""
-    plan = read_plan_file(file)
+    plan = plan_file.plan_of(shards.read_plan(file, plan_file.KIND)[1])
     directory = out or Path("results") / "sweeps" / plan.file.stem
     check_directory(directory)
     check_libraries("`quiclab sweep merge`")

@@ -12,7 +12,7 @@ An executor is a context manager with `workers` and `submit`; `executor_of` read
 from __future__ import annotations
 
 from quiclab.errors import RequestError, nearest, unexpected
-from quiclab.executors.loop import Interrupt, run_all, run_batches
+from quiclab.executors.loop import Interrupt, run_batches
 from quiclab.executors.processes import Executor, Processes, WorkerDiedError, available_cpus
 
 
@@ -51,6 +51,5 @@ __all__ = [
     "WorkerDiedError",
     "available_cpus",
     "executor_of",
-    "run_all",
     "run_batches",
 ]

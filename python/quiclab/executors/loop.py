@@ -13,7 +13,6 @@ from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
@@ -106,45 +105,12 @@ def timed(work: Callable[[Any], Result], batch: object) -> tuple[Result, float]:
     return work(batch), time.perf_counter() - begin
 
 
-def _one_by_one(work: Callable[[Task], Result], batch: Sequence[Task]) -> list[Result]:
-    return [work(task) for task in batch]
-
-
 @dataclass
 class _Running(Generic[Task]):
     """A batch that an executor has."""
 
     tasks: Sequence[Task]
     tries: int = 1
-
-
-def run_all(
-    executor: Executor,
-    tasks: Iterable[Task],
-    work: Callable[[Task], Result],
-    settle: Callable[[Task, Result], None],
-    *,
-    tick: Callable[[], None] = lambda: None,
-    say: Callable[[str], None] = lambda _: None,
-    name: Callable[[Task], str] = str,
-) -> int:
-    """Run all tasks; returns the signal that ended it before, or 0.
-
-    Parameters
-    ----------
-    executor, tasks, tick, say, name
-        As of `run_batches`.
-    work
-        Runs a task; both it and tasks cross to other processes.
-    settle
-        Called with each task and its result, in the order in which they end.
-    """
-
-    def settle_all(batch: Sequence[Task], results: Sequence[Result]) -> None:
-        for task, result in zip(batch, results, strict=True):
-            settle(task, result)
-
-    return run_batches(executor, tasks, list, partial(_one_by_one, work), settle_all, tick=tick, say=say, name=name)
 
 
 def run_batches(

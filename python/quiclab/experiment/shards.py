@@ -7,7 +7,7 @@ cost. Each shard is a store of its own below `PLAN.shards/`: a killed one goes o
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from quiclab.errors import QuiclabError, RequestError, missing_field, shown, unexpected
 from quiclab.experiment import kept
@@ -37,79 +37,82 @@ def directory_of(file: Path) -> Path:
     return file.with_name(f"{file.name.removesuffix('.json')}.shards")
 
 
-def write_plan(file: Path, schema: str, values: Mapping[str, Any]) -> None:
-    """Write a plan, from the values that describe it."""
-    document = {"schema": schema, "quiclab": extension().version(), **values}
-    write_atomically(file, (json.dumps(document, indent=1) + "\n").encode())
-
-
-class PlanFile:
-    """The values of a plan in a file, each checked when it is read.
-
-    Parameters
-    ----------
-    file
-        The file.
+class Kind(NamedTuple):
+    """A kind of plans in files.
 
     Attributes
     ----------
     schema
-        The schema of the document.
+        Schema of its documents.
+    command
+        The command that writes them.
+    fields
+        What is expected of each value, and whether a value is that.
+    """
+
+    schema: str
+    command: str
+    fields: Mapping[str, tuple[str, Callable[[Any], bool]]]
+
+
+def is_text(value: object) -> bool:
+    """Return whether a value is a text."""
+    return isinstance(value, str)
+
+
+def are_texts(value: object) -> bool:
+    """Return whether a value is a list of texts."""
+    return isinstance(value, list) and all(map(is_text, value))
+
+
+def whole(least: int, most: int) -> tuple[str, Callable[[Any], bool]]:
+    """Return the field of a whole number."""
+    return f"a whole number from {least} to {most}", lambda value: type(value) is int and least <= value <= most
+
+
+def optional(expected: str, fits: Callable[[Any], bool]) -> tuple[str, Callable[[Any], bool]]:
+    """Return a field that may be null."""
+    return f"{expected} or null", lambda value: value is None or fits(value)
+
+
+def write_plan(file: Path, kind: Kind, values: Mapping[str, Any]) -> None:
+    """Write a plan, from the values that describe it."""
+    document = {"schema": kind.schema, "quiclab": extension().version(), **values}
+    write_atomically(file, (json.dumps(document, indent=1) + "\n").encode())
+
+
+def read_plan(file: Path, *kinds: Kind) -> tuple[Kind, dict[str, Any]]:
+    """Read a plan; returns its kind, and its values with tuples in place of lists.
 
     Raises
     ------
     RequestError
         If it cannot be read, is not a plan, or was written by another version.
     """
-
-    def __init__(self, file: Path, schemas: Mapping[str, str]) -> None:
-        try:
-            document = json.loads(file.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise RequestError(f"cannot read the plan {file}: {error.strerror}") from error
-        except ValueError as error:
-            reason = f"{file} is not a plan of {' or '.join(schemas.values())}: it is not JSON: {error}"
-            raise RequestError(reason, kind="Syntax") from error
-        self.where = f"{file} is not a plan"
-        schema = document.get("schema") if isinstance(document, dict) else None
-        if not isinstance(schema, str) or schema not in schemas:
-            raise unexpected("schema", " or ".join(f"`{name}`" for name in schemas), schema, where=self.where)
-        if (version := extension().version()) != (found := document.get("quiclab")):
-            hint = f"{schemas[schema]} writes a new one"
-            raise unexpected("quiclab", f"a plan of version {version}", found, hint, where=str(file))
-        self.schema, self.document = schema, document
-
-    def value(self, name: str, expected: str, fits: Callable[[Any], bool]) -> Any:
-        """Return a value.
-
-        Raises
-        ------
-        RequestError
-            If it is missing, or does not fit.
-        """
-        if name not in self.document:
-            raise missing_field(name, expected, where=self.where)
-        if not fits(found := self.document[name]):
-            raise unexpected(name, expected, found, where=self.where, got=shown(found))
-        return found
-
-    def whole(self, name: str, least: int, most: int) -> int:
-        """Return a whole number."""
-        limits = f"a whole number from {least} to {most}"
-        return int(self.value(name, limits, lambda value: type(value) is int and least <= value <= most))
-
-    def text(self, name: str, expected: str) -> str:
-        """Return a text."""
-        return str(self.value(name, expected, lambda value: isinstance(value, str)))
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        """Return a list of texts."""
-        return tuple(self.value(name, "a list of texts", are_texts))
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RequestError(f"cannot read the plan {file}: {error.strerror}") from error
+    except ValueError as error:
+        commands = " or ".join(kind.command for kind in kinds)
+        raise RequestError(f"{file} is not a plan of {commands}: it is not JSON: {error}", kind="Syntax") from error
+    where = f"{file} is not a plan"
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if (kind := next((kind for kind in kinds if kind.schema == schema), None)) is None:
+        raise unexpected("schema", " or ".join(f"`{kind.schema}`" for kind in kinds), schema, where=where)
+    if (version := extension().version()) != (found := document.get("quiclab")):
+        hint = f"{kind.command} writes a new one"
+        raise unexpected("quiclab", f"a plan of version {version}", found, hint, where=str(file))
+    for name, (expected, fits) in kind.fields.items():
+        if name not in document:
+            raise missing_field(name, expected, where=where)
+        if not fits(value := document[name]):
+            raise unexpected(name, expected, value, where=where, got=shown(value))
+    return kind, {name: _tuples(document[name]) for name in kind.fields}
 
 
-def are_texts(value: object) -> bool:
-    """Return whether a value is a list of texts."""
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def run_shard(plan: Plan, directory: Path, index: int, of: int, executor: Executor) -> Outcome:

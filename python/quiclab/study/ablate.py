@@ -11,7 +11,7 @@ from quiclab.store import Store
 from quiclab.study.ablation import Worlds
 from quiclab.study.explanation import filled
 from quiclab.study.findings import Resamples
-from quiclab.study.manifest import Setting, as_stored, read_manifest, setting_of, with_more, write_manifest
+from quiclab.study.manifest import Setting, among, as_stored, read_manifest, setting_of, with_more, write_manifest
 from quiclab.study.plan import Plan, results_directory
 from quiclab.study.registry import find
 from quiclab.study.trial import everywhere
@@ -41,9 +41,7 @@ def needed(studies: Sequence[Study]) -> Needed:
                 for variant, runs in _read(study, claim, value).items():
                     for name, key in runs.read:
                         read = find(name) if name else study
-                        values = dict(zip(read.design.columns[1:], key[1:], strict=True))
-                        setting = setting_of(read, read.design.default_engine, str(key[0]), values)
-                        found[read.name, variant].add(setting)
+                        found[read.name, variant].add(setting_of(read, read.design.default_engine, key))
     return found
 
 
@@ -97,14 +95,11 @@ def make(found: Needed, out: Path, workers: int | None = None) -> list[Outcome]:
         with store.locked():
             before = read_manifest(directory)
             runs = study.design.runs if before is None else before.runs
-            manifest = write_manifest(study, directory, runs, partial=True, variants=(variant,) if variant else ())
-            engine = study.design.default_engine
-            points = study.points((engine,), runs, variants=(variant,) if variant else ())
-            wanted = [
-                point
-                for point in with_more(study, list(points), manifest.more)
-                if point.variant == variant and setting_of(study, engine, point.configuration, point.values) in settings
-            ]
+            names = (variant,) if variant else ()
+            manifest = write_manifest(study, directory, runs, partial=True, variants=names)
+            points = study.points((study.design.default_engine,), runs, variants=names)
+            points = (point for point in points if point.variant == variant)
+            wanted = with_more(study, among(study, points, settings), manifest.more)
             title = f"{name} with {variant}" if variant else name
             outcomes.append(Plan(study, wanted).run(store, workers=workers, title=title))
         if outcomes[-1].interrupted:

@@ -114,14 +114,12 @@ def failed_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
 
 def _settings(evaluation: Evaluation, engine: str) -> dict[Key, Mapping[str, Any]]:
     """Return the resolved scenario of each setting of an engine, in the order of the study."""
-    columns = evaluation.study.design.columns
     points = [point for point in evaluation.points if point.engine == engine and point.variant == BASE]
     stored = evaluation.scenarios(engine)
-    missing = [point for point in points if tuple(point.labels[column] for column in columns) not in stored]
+    missing = [point for point in points if point.key not in stored]
     for run in Plan(evaluation.study, missing).first_runs():
-        stored[tuple(run.point.labels[column] for column in columns)] = json.loads(run.scenario)
-    keys = [tuple(point.labels[column] for column in columns) for point in points]
-    return {key: stored[key] for key in keys}
+        stored[run.point.key] = json.loads(run.scenario)
+    return {point.key: stored[point.key] for point in points}
 
 
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -14,10 +14,9 @@ from quiclab.experiment import Outcome, until
 from quiclab.progress import BeatingProgress
 from quiclab.repetitions import MIN_RUNS, next_count, relative_width
 from quiclab.store import Store
-from quiclab.study import BASE
 from quiclab.study.claims import Verdict
 from quiclab.study.evaluate import Evaluation
-from quiclab.study.manifest import Setting, as_stored, read_manifest, setting_of, with_more, write_more
+from quiclab.study.manifest import Setting, among, as_stored, read_manifest, setting_of, with_more, write_more
 from quiclab.study.plan import Plan, results_directory
 from quiclab.study.registry import find, find_all
 
@@ -189,7 +188,7 @@ def _too_wide(evaluation: Evaluation, engines: Sequence[str], precision: float, 
     for engine in engines:
         for key, summary in evaluation.summaries(engine).items():
             ratio = relative_width(summary.mean, summary.high) / precision
-            setting = setting_of(study, engine, str(key[0]), dict(zip(study.design.columns[1:], key[1:], strict=True)))
+            setting = setting_of(study, engine, key)
             now = max(evaluation.planned(setting), found.get(setting, 0))
             wanted = max(MIN_RUNS, next_count(now, most, now * ratio**2)) if ratio > 1 else now
             if (runs := min(wanted, most, study.design.engine(engine).runs or wanted)) > now:
@@ -227,8 +226,7 @@ def _want(evaluation: Evaluation, item: Judgement, most: int, wanted: dict[str, 
         read = evaluation.for_study(name) if name else evaluation
         design = read.study.design
         engine = design.engine(design.default_engine)
-        values = dict(zip(design.columns[1:], key[1:], strict=True))
-        setting = setting_of(read.study, engine.name, str(key[0]), values)
+        setting = setting_of(read.study, engine.name, key)
         runs = min(target, engine.runs or target)
         if runs > read.planned(setting):
             settings = wanted.setdefault(read.study.name, {})
@@ -238,10 +236,6 @@ def _want(evaluation: Evaluation, item: Judgement, most: int, wanted: dict[str, 
 def _run(study: Study, out: Path, more: Mapping[Setting, int], executor: str, workers: int | None) -> Outcome:
     """Make the missing runs of settings."""
     engines = tuple(dict.fromkeys(engine for engine, _, _ in more))
-    points = [
-        point
-        for point in with_more(study, list(study.points(engines, 1, variants=())), more)
-        if point.variant == BASE and setting_of(study, point.engine, point.configuration, point.values) in more
-    ]
+    points = with_more(study, among(study, study.points(engines, 1, variants=()), more), more)
     store = Store(results_directory(study, out))
     return Plan(study, points).run(store, executor=executor, workers=workers)

@@ -27,40 +27,18 @@ from quiclab.study.explanation import filled, left_out
 from quiclab.study.fidelity import Fidelity, assess
 from quiclab.study.findings import Grid, Key, Resamples
 from quiclab.study.manifest import (
-    MANIFEST,
-    Manifest,
     NotRunError,
     Setting,
     as_stored,
     read_manifest,
     with_more,
-    write_manifest,
 )
-from quiclab.study.plan import RESULTS, Plan, available_engines, results_directory, sweep_command
-from quiclab.study.published import PublishedRow, as_printed, csv_rows, number, printed_findings, read_published
+from quiclab.study.plan import Plan, available_engines, results_directory, sweep_command
+from quiclab.study.published import PublishedRow, as_printed, printed_findings, read_published
 from quiclab.study.recording import result_of
 from quiclab.study.registry import find
 from quiclab.study.tables import read_columns, read_table, write_table
 from quiclab.study.trial import measured
-
-__all__ = [
-    "MANIFEST",
-    "RESULTS",
-    "Comparison",
-    "Evaluation",
-    "Manifest",
-    "NotRunError",
-    "PublishedRow",
-    "available_engines",
-    "csv_rows",
-    "number",
-    "printed_findings",
-    "read_manifest",
-    "read_published",
-    "results_directory",
-    "sweep_command",
-    "write_manifest",
-]
 
 
 @dataclass(frozen=True)
@@ -306,8 +284,7 @@ class Evaluation:
             return found
         for place, count, reason in failed_runs(self.all_runs, Store(self.directory)).iter_rows():
             point = self.points[place]
-            key = tuple(point.labels[column] for column in self.study.design.columns)
-            found.setdefault((point.engine, point.variant), {})[key] = Failed(count, reason)
+            found.setdefault((point.engine, point.variant), {})[point.key] = Failed(count, reason)
         return found
 
     def failed(self, engine: str, variant: str = BASE) -> Mapping[Key, Failed]:
@@ -352,8 +329,7 @@ class Evaluation:
         nothing = summarise([])
         failed = {*self.failed(engine), *self.failed(self.study.measures.table.engine)}
         published = {row.key: row for row in (self.reference(metric) if metric else self.published)}
-        points = [point for point in self.points if point.engine == engine and point.variant == BASE]
-        keys = [tuple(point.labels[column] for column in self.study.design.columns) for point in points]
+        keys = [point.key for point in self.points if point.engine == engine and point.variant == BASE]
         return [
             Comparison(published.get(key) or PublishedRow({}, key, nothing), measured.get(key, nothing))
             for key in keys

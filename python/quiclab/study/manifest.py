@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -55,21 +55,25 @@ def as_stored(study: Study, directory: Path) -> Study:
     return study.with_seed(manifest.seed)
 
 
-def setting_of(study: Study, engine: str, configuration: str, values: Mapping[str, Value]) -> Setting:
-    """Return the setting of a point, from the value of each factor by its column."""
-    return engine, configuration, tuple(values[factor.column] for factor in study.design.swept)
+def setting_of(study: Study, engine: str, key: Sequence[Value]) -> Setting:
+    """Return a setting, from configuration and value of each factor."""
+    values = zip(study.design.factors, key[1:], strict=True)
+    return engine, str(key[0]), tuple(value for factor, value in values if factor.changes is not None)
 
 
-def with_more(study: Study, points: Sequence[Point], more: Mapping[Setting, int]) -> list[Point]:
+def among(study: Study, points: Iterable[Point], settings: Container[Setting]) -> list[Point]:
+    """Return the points of some settings."""
+    return [point for point in points if setting_of(study, point.engine, point.key) in settings]
+
+
+def with_more(study: Study, points: Iterable[Point], more: Mapping[Setting, int]) -> list[Point]:
     """Give the points whose settings have more runs than others their number; variants have none."""
-    return [
-        replace(point, runs=max(point.runs, more.get(_setting(study, point), 0))) if point.variant == BASE else point
-        for point in points
-    ]
 
+    def runs(point: Point) -> int:
+        further = more.get(setting_of(study, point.engine, point.key), 0) if point.variant == BASE else 0
+        return max(point.runs, further)
 
-def _setting(study: Study, point: Point) -> Setting:
-    return setting_of(study, point.engine, point.configuration, point.values)
+    return [replace(point, runs=runs(point)) for point in points]
 
 
 def read_manifest(directory: Path) -> Manifest | None:

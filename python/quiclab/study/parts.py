@@ -357,6 +357,11 @@ class Point:
     runs: int
 
     @property
+    def key(self) -> tuple[Value, ...]:
+        """Configuration and value of each factor, as results have it."""
+        return self.configuration, *self.values.values()
+
+    @property
     def labels(self) -> dict[str, Value]:
         """Columns that identify the point."""
         return {"engine": self.engine, "variant": self.variant, "configuration": self.configuration, **self.values}

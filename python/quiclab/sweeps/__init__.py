@@ -6,13 +6,12 @@
 | `design` | which combinations of levels run: all, levels in step, or a random design |
 | `metrics` | what is measured in each run |
 | `plan` | scenario, design, seeds and metrics, and the runs that follow from them |
-| `run` | runs that are not stored yet are made and measured |
+| `plan_file` | the plan as a file, for shards |
 | `adaptive` | more seeds where intervals are wide |
 | `session` | a sweep in progress: checked, run, read |
 | `table` | one row a run; one row a setting, with 95 % intervals |
 | `figure` | the figure, chosen by what varies |
 | `output` | files and page |
-| `shards` | plans, shards and their merge, for clusters without a daemon |
 | `api` | `quiclab.sweep` |
 """
 

@@ -2,52 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from quiclab.errors import RequestError
 from quiclab.experiment import shards
+from quiclab.experiment.shards import are_texts, is_text, optional, whole
 from quiclab.native import MAX_SEED
 from quiclab.sweeps.plan import MAX_SEEDS, Plan
 
-if TYPE_CHECKING:
-    from quiclab.experiment.shards import PlanFile
 
-SCHEMA: Final = "quiclab.plan/1"
-COMMAND: Final = "`quiclab sweep plan`"
+def _are_pairs(value: Any) -> bool:
+    return isinstance(value, list) and all(are_texts(pair) and len(pair) == 2 for pair in value)
+
+
+KIND: Final = shards.Kind(
+    "quiclab.plan/1",
+    "`quiclab sweep plan`",
+    {
+        "file": ("the name of a file", is_text),
+        "text": ("the text of a scenario", is_text),
+        "sets": ("a list of pairs of texts", _are_pairs),
+        "varied": ("a list of texts", are_texts),
+        "zipped": ("a list of texts", are_texts),
+        "sample": optional("a text", is_text),
+        "seeds": whole(1, MAX_SEEDS),
+        "first_seed": whole(0, MAX_SEED - MAX_SEEDS),
+        "metrics": ("a list of texts", are_texts),
+        "keep": ("a list of texts", are_texts),
+    },
+)
 
 
 def write_plan(plan: Plan, file: Path) -> None:
     """Write a plan."""
-    values = {item.name: getattr(plan, item.name) for item in fields(plan) if item.name != "lane"}
-    shards.write_plan(file, SCHEMA, {**values, "file": str(plan.file.absolute())})
+    values = {name: getattr(plan, name) for name in KIND.fields}
+    shards.write_plan(file, KIND, {**values, "file": str(plan.file.absolute())})
 
 
-def plan_of(read: PlanFile) -> Plan:
-    """Return the plan of a file.
-
-    Raises
-    ------
-    RequestError
-        If a value is missing, or does not fit.
-    """
-
-    def are_pairs(value: Any) -> bool:
-        return isinstance(value, list) and all(shards.are_texts(pair) and len(pair) == 2 for pair in value)
-
-    return Plan(
-        file=Path(read.text("file", "the name of a file")),
-        text=read.text("text", "the text of a scenario"),
-        sets=tuple(map(tuple, read.value("sets", "a list of pairs of texts", are_pairs))),
-        varied=read.texts("varied"),
-        zipped=read.texts("zipped"),
-        sample=read.value("sample", "a text or null", lambda value: value is None or isinstance(value, str)),
-        seeds=read.whole("seeds", 1, MAX_SEEDS),
-        first_seed=read.whole("first_seed", 0, MAX_SEED - MAX_SEEDS),
-        metrics=read.texts("metrics"),
-        keep=read.texts("keep"),
-    )
+def plan_of(values: Mapping[str, Any]) -> Plan:
+    """Return the plan of a file, from its values."""
+    return Plan(**{**values, "file": Path(values["file"])})
 
 
 def has_changed(plan: Plan) -> bool:
@@ -69,6 +65,6 @@ def check_unchanged(plan: Plan, file: Path) -> None:
     if has_changed(plan):
         raise RequestError(
             f"{file}: the scenario {plan.file} has changed since the plan was written; give it its former text, or "
-            f"write a new plan with {COMMAND}",
+            f"write a new plan with {KIND.command}",
             kind="Conflict",
         )
