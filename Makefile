@@ -76,8 +76,8 @@ quick: .venv/.synced ## rebuild the extension after a change of Rust, in seconds
 
 .PHONY: test
 test: setup ## everything that is fast, and everything users rely on
+	$(RUN)/python tools/rust_tests.py --workspace
 	$(RUN)/python tools/rust_tests.py $(CONNECT_IP) connect_ip
-	$(RUN)/python tools/rust_tests.py
 	$(PYTEST) -m 'not slow'
 
 .PHONY: test-all

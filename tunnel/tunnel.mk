@@ -2,8 +2,8 @@
 FEATURES ?=
 BUILD_TUNNEL = cargo build --release --quiet -p quiclab-tunnel --features '$(FEATURES)'
 
-# the feature in tests and lints, of the two crates that have it
-CONNECT_IP = -p quiclab-carrier -p quiclab-tunnel --features quiclab-tunnel/connect-ip
+# the feature in tests and lints; of the whole workspace, as of a part of it dependencies have other features and are built again
+CONNECT_IP = --workspace --features quiclab-tunnel/connect-ip
 
 MUSL := $(shell uname -m)-unknown-linux-musl
 .PHONY: static
