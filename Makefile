@@ -16,6 +16,8 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates tunnel/crates -type f 
 JOBS ?= $(shell nproc)
 # of Cargo.toml: `local` builds fast, `release` runs fast
 PROFILE ?= local
+# all crates with all features: of a part of them, dependencies would have other features and be built again
+RUST_TESTS = --workspace --features quiclab-tunnel/connect-ip
 # verdicts need five runs of each setting (quiclab.repetitions.MIN_RUNS)
 DEMO_RUNS ?= 5
 PYTEST = $(RUN)/pytest --numprocesses $(JOBS) --dist loadgroup --durations 10
@@ -76,9 +78,12 @@ quick: .venv/.synced ## rebuild the extension after a change of Rust, in seconds
 
 .PHONY: test
 test: setup ## everything that is fast, and everything users rely on
-	$(RUN)/python tools/rust_tests.py --workspace
-	$(RUN)/python tools/rust_tests.py $(CONNECT_IP) connect_ip
+	$(RUN)/python tools/rust_tests.py $(RUST_TESTS)
 	$(PYTEST) -m 'not slow'
+
+.PHONY: rust-tests
+rust-tests: toolchain
+	cargo test $(RUST_TESTS) --no-run --quiet
 
 .PHONY: test-all
 test-all: test ## the same, then the second tier: whole studies and the documents that run them
@@ -166,8 +171,8 @@ check: setup lint test ## formatting, lints, types, layers, then `make test`
 .PHONY: lint
 lint: setup
 	cargo fmt --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	cargo clippy $(CONNECT_IP) --all-targets --quiet -- -D warnings
+	cargo clippy --workspace --quiet -- -D warnings
+	cargo clippy $(RUST_TESTS) --all-targets --quiet -- -D warnings
 	$(RUN)/python tools/check_layers.py
 	$(RUN)/python tools/phrases.py
 	$(RUN)/ruff format --check

@@ -2,9 +2,6 @@
 FEATURES ?=
 BUILD_TUNNEL = cargo build --release --quiet -p quiclab-tunnel --features '$(FEATURES)'
 
-# the feature in tests and lints; of the whole workspace, as of a part of it dependencies have other features and are built again
-CONNECT_IP = --workspace --features quiclab-tunnel/connect-ip
-
 MUSL := $(shell uname -m)-unknown-linux-musl
 .PHONY: static
 static: toolchain ## quiclab-tunnel as one static program for any Linux, in dist

@@ -113,7 +113,7 @@ pub(super) fn check_client(path: &FieldPath, client: &Client, config: &Config) -
 ///
 /// # Errors
 /// If it is configured.
-#[cfg(not(feature = "connect-ip"))]
+#[cfg(any(test, not(feature = "connect-ip")))]
 pub(super) fn absent(
     config: &Config,
 ) -> Result<Option<quiclab_carrier::connect_ip::ConnectIpConfig>, Problem> {
