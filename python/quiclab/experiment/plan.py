@@ -54,6 +54,8 @@ class Recipe:
         Changes of all settings.
     lane
         How settings are run whose stacks are programs, in the kernel lane; `None` if all run in the sim lane.
+    mixed
+        Whether settings whose stacks are those of the sim lane run there, all the same.
     """
 
     text: str = field(repr=False)
@@ -62,6 +64,7 @@ class Recipe:
     recording: Recording
     sets: Sets = ()
     lane: Lane | None = None
+    mixed: bool = False
 
     def resolve(self, sets: Iterable[tuple[str, str]]) -> str:
         """Return the scenario with further changes and every default filled in, as JSON.
@@ -78,8 +81,7 @@ class Recipe:
         try:
             return resolve(*given, self.lane.stacks())
         except RequestError as error:
-            # perhaps its stacks are those of the sim lane: settings of a sweep may be of either
-            if not error.path.endswith("stack"):
+            if not (self.mixed and error.path.endswith("stack")):
                 raise
             try:
                 return resolve(*given)
@@ -88,7 +90,8 @@ class Recipe:
 
     def lane_of(self, scenario: str) -> Lane | None:
         """Return how a resolved scenario runs in the kernel lane; `None` if its stacks are those of the sim lane."""
-        return self.lane if self.lane is not None and self.lane.runs(json.loads(scenario)) else None
+        in_sim = self.mixed and self.lane is not None and not self.lane.runs(json.loads(scenario))
+        return None if in_sim else self.lane
 
     def identity(self, scenario: str) -> tuple[str, str]:
         """Return identity and versions of a resolved scenario, as of `identity.setting_of`."""

@@ -113,7 +113,9 @@ class Plan(experiment.Plan):
     @cached_property
     def base(self) -> dict[str, Any]:
         """The scenario with `sets`, and every default filled in."""
-        bare = Recipe(self.text, str(self.file), str(self.file.parent), Numbers((), ()), self.sets, self.lane)
+        bare = Recipe(
+            self.text, str(self.file), str(self.file.parent), Numbers((), ()), self.sets, self.lane, mixed=True
+        )
         plain: dict[str, Any] = json.loads(bare.resolve(()))
         return plain
 
@@ -161,7 +163,8 @@ class Plan(experiment.Plan):
         """What the runs have in common."""
         # absolute: a worker may have another working directory
         base_dir = str(self.file.parent.absolute())
-        return Recipe(self.text, str(self.file), base_dir, self.recording, (*self._recorded, *self.sets), self.lane)
+        sets = (*self._recorded, *self.sets)
+        return Recipe(self.text, str(self.file), base_dir, self.recording, sets, self.lane, mixed=True)
 
     @property
     def recipes(self) -> tuple[Recipe]:
