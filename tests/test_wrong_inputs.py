@@ -19,9 +19,3 @@ def test_a_wrong_input_is_refused_and_its_field_is_named(case: object) -> None:
     assert answer.case.path in answer.error
     assert answer.case.name in answer.error
     assert "Traceback" not in answer.error
-
-
-def test_the_page_of_errors_has_each_message() -> None:
-    page = wrong_inputs.page()
-    for case in CASES:
-        assert f"\n```text\n{wrong_inputs.answer(case).error}\n```\n" in page

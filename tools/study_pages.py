@@ -170,8 +170,8 @@ def write(name: str, results: Path | None, jobs: int | None) -> None:
     data = stored(name)
     values = Values(data, results)
     rendered(name, values)
-    # values that the page reads no longer are not kept; those that are stored are of the version that made them
-    data = values.document | ({"quiclab": data["quiclab"]} if results is None else {})
+    if results is not None:  # values that the page reads no longer are not kept
+        data = values.document
     found = repeat(name, data, workers=jobs)
     for line in problems(name, data, found):
         print(line, file=sys.stderr)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from quiclab import experiment, tree
-from quiclab.errors import QuiclabError
+from quiclab.errors import QuiclabError, RequestError
 from quiclab.experiment import Outcome, Recipe, Runs, Task
 from quiclab.files import read_text
 from quiclab.libraries import np
@@ -161,6 +161,23 @@ class Plan(experiment.Plan):
             changes |= {table: whole[table] for table in sorted(losing & set(whole))}
         sets = [(path, tree.change_text(value)) for path, value in changes.items()]
         return self._recipes[name, point.engine], sets
+
+    def scenario(self, index: int) -> str:
+        """Return the resolved scenario of a setting as JSON.
+
+        Raises
+        ------
+        RequestError
+            If it is not valid.
+        """
+        try:
+            return super().scenario(index)
+        except RequestError as error:
+            text, point = error.message.removeprefix("--set: "), self.points[index]
+            where = ", ".join(f"{name}={value}" for name, value in point.labels.items())
+            raise RequestError(
+                f"{self.name} ({where}): {text}", path=error.path, kind=error.kind, suggestion=error.suggestion
+            ) from error
 
     def first_runs(self) -> list[FirstRun]:
         """Return the first run of each setting."""
