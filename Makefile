@@ -12,18 +12,24 @@ UV := .tools/bin/uv
 export UV_PYTHON_DOWNLOADS := never
 export UV_PROJECT_ENVIRONMENT := .venv
 RUN := .venv/bin
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.pem' -o -name '*.der' \))
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates tunnel/crates -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.pem' -o -name '*.der' \))
 JOBS ?= $(shell nproc)
+# of Cargo.toml: `local` builds fast, `release` runs fast
+PROFILE ?= local
+# all crates with all features: of a part of them, dependencies would have other features and be built again
+RUST_TESTS = --workspace --features quiclab-tunnel/connect-ip
 # verdicts need five runs of each setting (quiclab.repetitions.MIN_RUNS)
 DEMO_RUNS ?= 5
 PYTEST = $(RUN)/pytest --numprocesses $(JOBS) --dist loadgroup --durations 10
+
+include tunnel/tunnel.mk
 
 .PHONY: help
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 .PHONY: demo
-demo: setup ## 100 MB over QUIC and a split bearer for all published batch sizes, compared with the published values
+demo: .venv/.built ## 100 MB over QUIC and a split bearer for all published batch sizes, compared with the published values
 	$(RUN)/quiclab study run dual_connectivity/batch_size --runs $(DEMO_RUNS) --jobs $(JOBS)
 	$(RUN)/quiclab study compare dual_connectivity/batch_size
 	$(RUN)/quiclab verify dual_connectivity/batch_size
@@ -31,6 +37,11 @@ demo: setup ## 100 MB over QUIC and a split bearer for all published batch sizes
 
 .PHONY: setup
 setup: .venv/.built .venv/.live ## the private environment with quiclab in it
+
+.PHONY: release
+release: ## the private environment with everything optimised as in wheels, for long studies and benchmarks
+	rm -f .venv/.built .venv/.live
+	$(MAKE) setup PROFILE=release
 
 .PHONY: toolchain
 toolchain:
@@ -49,15 +60,15 @@ $(UV): | toolchain
 
 .venv/.built: .venv/.synced $(RUST_SOURCES) | toolchain
 	@echo 'building the Rust extension (takes a few minutes the first time)'
-	VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/.tools/bin:$$PATH" $(RUN)/maturin develop --quiet --release --uv
+	VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/.tools/bin:$$PATH" $(RUN)/maturin develop --quiet --profile $(PROFILE) --uv
 	@touch $@
 
 # the program of the kernel lane is for Linux only
 .venv/.live: .venv/.built
 ifeq ($(shell uname -s),Linux)
 	@echo 'building quiclab-live, the program of the kernel lane'
-	cargo build --quiet --release -p quiclab-live
-	install -m 755 target/release/quiclab-live $(RUN)/quiclab-live
+	cargo build --quiet --profile $(PROFILE) -p quiclab-live
+	install -m 755 target/$(PROFILE)/quiclab-live $(RUN)/quiclab-live
 endif
 	@touch $@
 
@@ -67,17 +78,20 @@ quick: .venv/.synced ## rebuild the extension after a change of Rust, in seconds
 
 .PHONY: test
 test: setup ## everything that is fast, and everything users rely on
-	$(RUN)/python tools/rust_tests.py
+	$(RUN)/python tools/rust_tests.py $(RUST_TESTS)
 	$(PYTEST) -m 'not slow'
+
+.PHONY: rust-tests
+rust-tests: toolchain
+	cargo test $(RUST_TESTS) --no-run --quiet
 
 .PHONY: test-all
 test-all: test ## the same, then the second tier: whole studies and the documents that run them
 	$(PYTEST) -m slow
 
 .PHONY: reference
-reference: setup ## write the generated files: the reference pages
-	cargo run --quiet -p quiclab-tunnel -- schema | $(RUN)/python tools/scenario_reference.py --vpn-schema --write
-	$(RUN)/python tools/wrong_inputs.py --write
+reference: setup ## write the generated pages of docs/reference
+	cargo run --quiet -p quiclab-tunnel -- schema | $(RUN)/python tools/reference.py --vpn-schema
 
 .PHONY: teardown
 teardown: setup ## kill a hundred runs of the kernel lane at random moments and count leftover objects
@@ -138,16 +152,6 @@ blind-page: setup ## results and page of docs/studies/blind.md for BLIND_SEED (1
 	$(RUN)/python tools/further_runs.py starts validation/blind_quic --number 3 --jobs $(JOBS)
 	$(RUN)/python tools/study_pages.py blind --results results
 
-FAULT_PROFILE ?= release
-.PHONY: tunnel-faults
-tunnel-faults: setup ## what faults cost the VPN between network namespaces, and docs/tunnel-faults.md; as root, some minutes
-	cargo test --profile $(FAULT_PROFILE) -p quiclab-tunnel --test vpn -- --ignored --exact table::faults table::pairs --test-threads 1 --nocapture | $(RUN)/python tools/tunnel_faults.py faults --profile $(FAULT_PROFILE)
-
-SOAK_SECONDS ?= 3600
-.PHONY: tunnel-soak
-tunnel-soak: setup ## ten clients at one server for SOAK_SECONDS (3600), with faults, and docs/tunnel-faults.md; as root
-	QUICLAB_SOAK_SECONDS=$(SOAK_SECONDS) cargo test --profile $(FAULT_PROFILE) -p quiclab-tunnel --test vpn -- soak --nocapture | $(RUN)/python tools/tunnel_faults.py soak --profile $(FAULT_PROFILE)
-
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz
 fuzz: toolchain ## random input for parsers of untrusted bytes, FUZZ_SECONDS (60) each; stops at a failure
@@ -167,8 +171,10 @@ check: setup lint test ## formatting, lints, types, layers, then `make test`
 .PHONY: lint
 lint: setup
 	cargo fmt --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo clippy --workspace --quiet -- -D warnings
+	cargo clippy $(RUST_TESTS) --all-targets --quiet -- -D warnings
 	$(RUN)/python tools/check_layers.py
+	$(RUN)/python tools/phrases.py
 	$(RUN)/ruff format --check
 	$(RUN)/ruff check
 	$(RUN)/mypy
@@ -176,8 +182,8 @@ lint: setup
 .PHONY: adapters
 adapters: toolchain ## programs of the kernel lane that are built from source, into adapters/bin: quinn, quic-go, connect-ip-go
 	mkdir -p adapters/bin
-	cargo build --release --quiet -p quiclab-quinn
-	cp target/release/quiclab-quinn adapters/bin/
+	cargo build --profile $(PROFILE) --quiet -p quiclab-quinn
+	cp target/$(PROFILE)/quiclab-quinn adapters/bin/
 	@if command -v go >/dev/null; then \
 		(cd adapters/quic-go && go build -trimpath -o ../bin/quiclab-quic-go .) && \
 		(cd adapters/connect-ip-go && go build -trimpath -o ../bin/quiclab-connect-ip-go .); \
@@ -197,58 +203,21 @@ pacing-kernel: setup ## the pacing study with real programs and the virtual cloc
 	$(RUN)/quiclab study run pacing/kernel --lane kernel --runs $(PACING_RUNS)
 
 .PHONY: scale
-scale: setup ## what sweeps cost, and a million runs, on this machine: docs/scale.md
+scale: release ## what sweeps cost, and a million runs, on this machine: docs/scale.md
 	$(RUN)/python benches/sweeps.py --out benches/sweeps.json
 	$(RUN)/python tools/scale_page.py --write
 
 .PHONY: bench
-bench: setup ## speed as one flat JSON object in bench.json
+bench: release ## speed as one flat JSON object in bench.json
 	cargo build --release --quiet --examples
 ifeq ($(shell uname -s),Linux)
 	cargo build --release --quiet -p quiclab-tunnel
 endif
 	$(RUN)/python benches/bench.py --out bench.json
 
-# versions as in tools/vpn_bench/catalogue.py; a test compares them
-WIREGUARD_GO := v0.0.0-20260522210424-ecfc5a8d5446
-BORINGTUN := 0.7.1
-.PHONY: vpn-programs
-vpn-programs: toolchain ## VPNs that the benchmark of quiclab-tunnel compares it with, into target/vpn/bin: wireguard-go, boringtun
-	mkdir -p target/vpn/bin
-	@if command -v go >/dev/null; then \
-		GOBIN=$(CURDIR)/target/vpn/bin CGO_ENABLED=0 go install -trimpath golang.zx2c4.com/wireguard@$(WIREGUARD_GO); \
-	else \
-		echo 'wireguard-go is left out: Go 1.23 or later is missing, see https://go.dev/dl' >&2; \
-	fi
-	CARGO_TARGET_DIR=$(CURDIR)/target/vpn/build cargo install --quiet --locked --root target/vpn --version $(BORINGTUN) boringtun-cli
-
-.PHONY: vpn-bench
-vpn-bench: setup vpn-programs ## results and page of docs/tunnel-benchmark.md; as root, on a machine that does nothing else, six minutes (first: quiclab kernel build)
-	cargo build --release --quiet -p quiclab-tunnel
-	$(RUN)/python tools/tunnel_bench.py --out docs/data/tunnel_benchmark.json >/dev/null
-	$(RUN)/python tools/tunnel_page.py --write
-
 .PHONY: wheel
 wheel: setup ## the wheel, in dist; then: python tools/try_wheel.py dist/quiclab-*.whl
 	VIRTUAL_ENV=$(CURDIR)/.venv $(RUN)/maturin build --quiet --release --out dist
-
-MUSL := $(shell uname -m)-unknown-linux-musl
-.PHONY: static
-static: toolchain ## quiclab-tunnel as one static program for any Linux, in dist
-	@command -v musl-gcc >/dev/null || { echo 'musl-gcc is missing: install it, for example with `apt-get install musl-tools`.' >&2; exit 1; }
-	@rustc --print target-libdir --target $(MUSL) | xargs test -d || { echo 'Rust for $(MUSL) is missing: `rustup target add $(MUSL)`.' >&2; exit 1; }
-	CC_$(subst -,_,$(MUSL))=musl-gcc cargo build --release --quiet -p quiclab-tunnel --target $(MUSL)
-	install -D -m 755 target/$(MUSL)/release/quiclab-tunnel dist/static/quiclab-tunnel
-
-.PHONY: deb
-deb: toolchain ## the Debian package of quiclab-tunnel, in dist
-	cargo build --release --quiet -p quiclab-tunnel
-	$(PYTHON) tools/tunnel_package.py --program target/release/quiclab-tunnel --out dist
-
-CONTAINER ?= $(shell command -v podman || command -v docker || echo docker)
-.PHONY: container
-container: static ## an image of quiclab-tunnel with the static program alone, by podman or docker
-	$(CONTAINER) build --tag quiclab-tunnel --file crates/quiclab-tunnel/packaging/container/Containerfile dist/static
 
 .PHONY: lock
 lock: $(UV) ## renew Cargo.lock and uv.lock within the ranges of the manifests

@@ -41,7 +41,7 @@ IDLE_FLOWS = 2000
 #: Runs of each setting of the published programme of Dual Connectivity: tables of throughput and of fairness.
 PUBLISHED_RUNS = 10
 #: The VPN beside OpenVPN, between network namespaces: needs root.
-TUNNEL_BENCH = ROOT / "tools/tunnel_bench.py"
+TUNNEL_BENCH = ROOT / "tunnel/bench/tunnel_bench.py"
 #: Figure -> VPN of that benchmark, and what is measured of it.
 TUNNEL_FIGURES = {
     "tunnel_tcp_mbps": ("quiclab", "tcp_mbps"),

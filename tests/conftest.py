@@ -86,6 +86,16 @@ def tool(name: str) -> ModuleType:
     return module
 
 
+def documents() -> list[Path]:
+    """Return the documents of the repository, without the generated pages of the reference."""
+    made = set(tool("reference").PAGES)
+    pages = [path for folder in ("docs", "tunnel") for path in sorted((ROOT / folder).rglob("*.md"))]
+    return [
+        *sorted(ROOT.glob("*.md")),
+        *(path for path in pages if path.parent.name != "reference" or path.name not in made),
+    ]
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep tests that share the machine's clock, namespaces or Chromium's files on one worker, one at a time."""

@@ -49,6 +49,7 @@ JSON: dict[str, list[str]] = {
     "scenario new": ["scenario", "new"],
     "scenario show": ["scenario", "show", "small.toml"],
     "scenario schema": ["scenario", "schema"],
+    "scenario fields": ["scenario", "fields", "links.down1.queue"],
     "stack list": ["stack", "list"],
     "stack show": ["stack", "show", "lab-quic"],
     "path list": ["path", "list"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from conftest import ROOT
 from quiclab import frames
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.experiment import Task, check
+from quiclab.experiment import Recipe, Task, check
 from quiclab.lane.collect import Report
 from quiclab.lane.job import make_job
 from quiclab.lane.run import Lane, _identity_of, _merge, _remove_older
@@ -22,6 +23,7 @@ from quiclab.scenario import Scenario, load
 from quiclab.study import plan as study_plan
 from quiclab.study.registry import find_all
 from quiclab.sweeps import Plan
+from quiclab.sweeps.plan import Numbers
 
 LANES = ROOT / "scenarios" / "lanes.toml"
 LINUX = ("flows.main.stack", "linux")
@@ -144,6 +146,17 @@ def test_both_ends_are_programs_that_understand_each_other() -> None:
     expected = r"the stack of its sender or one of `quic-go`, `quinn`, got `aioquic` and `ngtcp2`"
     with pytest.raises(RequestError, match=expected):
         make_job(odd, 1, lane, lane.programs())
+
+
+def test_an_engine_of_the_kernel_lane_does_not_fall_back_to_the_simulation() -> None:
+    text = LANES.read_text(encoding="utf-8")
+    model = [("flows.main.stack", "lab-tcp")]
+    recipe = Recipe(text, "lanes.toml", str(LANES.parent), Numbers((), ()), lane=Lane(clock="virtual"))
+    with pytest.raises(RequestError, match="lab-tcp"):
+        recipe.resolve(model)
+    mixed = replace(recipe, mixed=True)
+    assert mixed.lane_of(mixed.resolve(model)) is None
+    assert mixed.lane_of(mixed.resolve([("flows.main.stack", "linux")])) == recipe.lane
 
 
 def test_settings_of_a_sweep_run_in_the_lane_of_their_stacks() -> None:

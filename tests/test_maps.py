@@ -17,10 +17,12 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, documents, tool
 
-MAPS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")
-DOCUMENTS = [*(ROOT / name for name in MAPS), *sorted((ROOT / "docs").rglob("*.md"))]
+#: Generated pages, which are not in the repository, with their text; that of errors is in tests/test_wrong_inputs.py.
+REFERENCE = ROOT / "docs" / "reference"
+MADE = {REFERENCE / name: text for name, text in tool("reference").pages().items()}
+DOCUMENTS = [*documents(), *MADE]
 WITH_SYMBOLS = ("ARCHITECTURE.md", "CONTRIBUTING.md")
 DECISIONS = ROOT / "docs" / "decisions"
 
@@ -67,8 +69,7 @@ ELSEWHERE = {
         "*/sawtooth.csv": "written by the reader, in mylab",
     },
     "docs/live.md": {"frames.py": "written by the reader"},
-    "docs/tunnel.md": {"nftables.service": "a unit of Debian"},
-    "docs/reference/errors.md": dict.fromkeys(("mine.toml", "missing.toml"), "a wrong input"),
+    "tunnel/docs/tunnel.md": {"nftables.service": "a unit of Debian"},
     "docs/reference/vpn.md": {"mine.toml": "written by the reader"},
     "docs/sweeps.md": {"rates.py": "written by the reader"},
     "docs/reference/scenario.md": {"mine.toml": "written by the reader"},
@@ -97,6 +98,17 @@ class Problems:
             pytest.fail(f"{len(self.lines)} problems\n  " + "\n  ".join(self.lines), pytrace=False)
 
 
+def manifests() -> list[Path]:
+    """Manifests of all crates."""
+    return sorted(
+        path for folder in (".", "tunnel") for path in (ROOT / folder / "crates").glob("quiclab-*/Cargo.toml")
+    )
+
+
+def text_of(document: Path) -> str:
+    return MADE.get(document) or document.read_text(encoding="utf-8")
+
+
 @cache
 def tree(root: Path) -> tuple[frozenset[str], frozenset[str]]:
     """Files and folders of the repository, relative to its root."""
@@ -106,6 +118,8 @@ def tree(root: Path) -> tuple[frozenset[str], frozenset[str]]:
         here = PurePosixPath(Path(folder).relative_to(root).as_posix())
         files |= {str(here / name) for name in names}
         folders |= {str(here / name) for name in subfolders}
+    if root == REFERENCE.parent.parent:
+        files |= {f"docs/reference/{name}" for name in tool("reference").PAGES}
     return frozenset(files), frozenset(folders)
 
 
@@ -169,10 +183,11 @@ def spans_of(text: str) -> Iterator[tuple[int, int, str]]:
 def paths_named(document: Path) -> Iterator[Named]:
     """Names in code that must be files or folders of the repository."""
     files, folders = tree(ROOT)
-    roots = {path.split("/")[0] for path in folders | {path for path in files if "/" in path}}
-    crates = {path.name for path in (ROOT / "crates").iterdir()}
+    # names of studies begin with `tunnel/`, too: of that folder, only names with an ending are certainly files
+    roots = {path.split("/")[0] for path in folders | {path for path in files if "/" in path}} - {"tunnel"}
+    crates = {path.parent.name for path in manifests()}
     elsewhere = ELSEWHERE.get(document.relative_to(ROOT).as_posix(), {})
-    for line, section, span in spans_of(document.read_text(encoding="utf-8")):
+    for line, section, span in spans_of(text_of(document)):
         for token in re.findall(r"[^\s`'\"(),;:=\[\]]+", span):
             name = token.rstrip(".")
             first, slash, _ = name.partition("/")
@@ -206,19 +221,19 @@ def check_paths(document: Path, report: Report) -> None:
 
 def anchors_of(document: Path) -> set[str]:
     """Fragments of the headings, as GitHub makes them."""
-    text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.S)
+    text = re.sub(r"```.*?```", "", text_of(document), flags=re.S)
     titles = (re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", title) for title in re.findall(r"^#+ (.+)$", text, re.M))
     return {re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-") for title in titles}
 
 
 def check_links(document: Path, report: Report) -> None:
-    for number, line in enumerate(document.read_text(encoding="utf-8").split("\n"), 1):
+    for number, line in enumerate(text_of(document).split("\n"), 1):
         for target in re.findall(r"\]\(([^)\s]+)\)", line):
             if re.match(r"[a-z]+:", target):
                 continue
             path, _, anchor = target.partition("#")
-            file = document.parent / path if path else document
-            if not file.exists():
+            file = Path(os.path.normpath(document.parent / path)) if path else document
+            if not file.exists() and file not in MADE and file != REFERENCE / "errors.md":
                 report(number, f"link to {target}: no such file")
             elif anchor and file.suffix == ".md" and anchor not in anchors_of(file):
                 report(number, f"link to {target}: no such heading")
@@ -235,7 +250,8 @@ def test_paths_and_links_exist() -> None:
 def test_the_index_of_the_documentation_lists_all_pages() -> None:
     index = ROOT / "docs" / "README.md"
     pages = {path.relative_to(index.parent).as_posix() for path in DOCUMENTS if index.parent in path.parents}
-    pages = {page for page in pages if not page.startswith("decisions/")} - {"README.md"} | {"decisions/"}
+    pages = {page for page in pages if not page.startswith("decisions/")} | {"decisions/", "reference/errors.md"}
+    pages -= {"README.md", "reference/README.md"}
     assert pages - set(re.findall(r"^\| \[[^\]]+\]\(([^)]+)\)", index.read_text(encoding="utf-8"), flags=re.M)) == set()
 
 
@@ -428,7 +444,7 @@ def check_layers(text: str, crates: dict[str, set[str]], report: Report) -> None
     rows = [
         (first + 1 + number, row[1], {name for name in row[2].split(", ") if name != "nothing"})
         for number, line in enumerate(section.split("\n"))
-        if (row := re.fullmatch(r"\| `crates/quiclab-(\w+)` \| .* \| ([^|]+) \|", line))
+        if (row := re.fullmatch(r"\| `(?:tunnel/)?crates/quiclab-([\w-]+)` \| .* \| ([^|]+) \|", line))
     ]
     order = [crate for _, crate, _ in rows]
     for number, crate, named in rows:
@@ -446,8 +462,7 @@ def check_layers(text: str, crates: dict[str, set[str]], report: Report) -> None
 def test_the_table_of_the_layers_is_that_of_the_manifests() -> None:
     problems = Problems()
     document = ROOT / "ARCHITECTURE.md"
-    manifests = sorted((ROOT / "crates").glob("quiclab-*/Cargo.toml"))
-    crates = {path.parent.name.removeprefix("quiclab-"): dependencies_of(path) for path in manifests}
+    crates = {path.parent.name.removeprefix("quiclab-"): dependencies_of(path) for path in manifests()}
     check_layers(document.read_text(encoding="utf-8"), crates, problems.of(document))
     problems.fail_if_any()
 

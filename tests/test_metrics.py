@@ -11,6 +11,7 @@ import quiclab
 from conftest import ROOT
 from quiclab.metrics import Statistics, metrics, pattern, result_schema
 from quiclab.native import extension
+from quiclab.report.summary import run_summary
 from quiclab.scenario import load
 
 #: Scenarios whose elements have metrics of their own, and a time that is enough for all of these.
@@ -116,3 +117,8 @@ def test_phases_have_names_and_colours_of_the_palette() -> None:
     assert set(colours) <= palette
     c4 = {colour for name, colour, _ in extension().phases() if name.startswith("c4_")}
     assert len(c4) == 6, "phases of one control are told apart"
+
+
+def test_the_summary_of_a_run_names_phases(capsys: pytest.CaptureFixture[str]) -> None:
+    run_summary(quiclab.run(load(ROOT / "scenarios/tcp_download.toml")), {})
+    assert re.findall(r"phase +(\w+)", capsys.readouterr().out) == ["congestion_avoidance", "slow_start"]

@@ -122,6 +122,7 @@ def test_the_page_says_which_stack_meets_the_criterion(better: str) -> None:
     data = stored("validation/blind_quic", model, kernel, seed=2, kernel_seed=2)
     further = stored("validation/blind", tcp, tcp)
     page = PAGE.rendered("blind", VALUES.Values({part: {**data[part], **further[part]} for part in data}, None))
+    page = " ".join(page.split())
     other = {"quinn": "aioquic", "aioquic": "quinn"}[better]
     assert f"{better} meets the criterion" in page
     assert f"{other} does not meet the criterion" in page

@@ -26,7 +26,7 @@ PACKAGES = ("-p", "quiclab-core", "-p", "quiclab-transport", "--lib")
 # to optimise takes four times as long as the tests save
 NOT_OPTIMISED = ("--config", 'profile.dev.package."*".opt-level=0')
 PASSED = re.compile(r"test result: ok\. (\d+) passed")
-PARTS = ("Cargo.toml", "Cargo.lock", "crates", "adapters")
+PARTS = ("Cargo.toml", "Cargo.lock", "crates", "tunnel", "adapters")
 # git looks for no repository around the copy
 ENVIRONMENT = os.environ | {
     "GIT_CEILING_DIRECTORIES": str(COPY.parent),
@@ -96,9 +96,9 @@ def test_the_examples_apply_after_what_a_contributor_appends(tmp_path: Path) -> 
     """A row at the end of each list is what a recipe asks for: it must not be where an example has its own."""
     ends = {
         "quiclab-core/src/element.rs": ('    Pie = "pie",\n', '    /// Mine.\n    Mine = "mine",\n'),
-        "quiclab-core/src/queue/mod.rs": ("    pie: Pie => PieQueue,\n", "    mine: Mine => MineQueue,\n"),
-        "quiclab-core/src/scheduler/mod.rs": ("mod weighted_round_robin;\n", "mod mine;\n"),
-        "quiclab-transport/src/congestion/mod.rs": ("pub mod newreno;\n", "pub mod mine;\n"),
+        "quiclab-core/src/queue.rs": ("    pie: Pie => PieQueue,\n", "    mine: Mine => MineQueue,\n"),
+        "quiclab-core/src/scheduler.rs": ("mod weighted_round_robin;\n", "mod mine;\n"),
+        "quiclab-transport/src/congestion.rs": ("pub mod newreno;\n", "pub mod mine;\n"),
     }
     shutil.copytree(ROOT / "crates", tmp_path / "crates", ignore=shutil.ignore_patterns("bin", "target"))
     for name, (end, mine) in ends.items():

@@ -1,18 +1,20 @@
-"""The reference of the scenario file: its tables are those of the schema."""
+"""The generated pages of the reference, and the fields that they show."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conftest import tool
-from quiclab import ScenarioError, load, run
-from quiclab.native import extension
+from quiclab import RequestError, ScenarioError, load, run
+from quiclab.metrics import metrics
+from quiclab.scenario.fields import at, quantities, scenario_types, tables, types_of
 from quiclab.stacks import catalogue
 
-scenario_reference = tool("scenario_reference")
+reference = tool("reference")
 
 EVERYTHING = """\
 version = 1
@@ -42,64 +44,83 @@ workload = { kind = "download", size = "1 kB" }
 """
 
 
-def test_the_page_is_current() -> None:
-    text = scenario_reference.PAGE.read_text(encoding="utf-8")
-    made = scenario_reference.page(text, json.loads(extension().schema()))
-    assert made == text, "run `make reference`"
+def headings(page: str) -> set[str]:
+    return {line.lstrip("#").strip().lower().replace(" ", "-") for line in page.splitlines() if line[:2] == "##"}
 
 
-def test_the_page_of_results_is_current() -> None:
-    text = scenario_reference.RESULT_PAGE.read_text(encoding="utf-8")
-    assert scenario_reference.result_page(text, scenario_reference.rows) == text, "run `make reference`"
-
-
-def test_the_page_of_the_vpn_is_current() -> None:
-    text = scenario_reference.VPN_PAGE.read_text(encoding="utf-8")
-    schema = json.loads(scenario_reference.VPN_SCHEMA.read_text(encoding="utf-8"))
-    assert scenario_reference.described(text) == scenario_reference.VPN_TYPES
-    assert scenario_reference.vpn_page(text, schema) == text, "run `make reference`"
-
-
-def test_the_page_of_the_vpn_leads_to_that_of_scenarios() -> None:
-    schema = json.loads(scenario_reference.VPN_SCHEMA.read_text(encoding="utf-8"))
-    scenario = scenario_reference.PAGE.read_text(encoding="utf-8")
-    headings = {
-        line.lstrip("#").strip().lower().replace(" ", "-") for line in scenario.splitlines() if line[:2] == "##"
+def test_every_field_is_on_the_page_of_scenarios() -> None:
+    """Each table once, and what its link leads to is a section."""
+    page = reference.pages()["scenario.md"]
+    types = {
+        name: item for name, item in scenario_types().items() if name not in {*quantities(), "Rate", "ReorderingTimer"}
     }
-    for part in scenario_reference.VPN_PAGE.read_text(encoding="utf-8").split("(scenario.md#")[1:]:
-        assert part.partition(")")[0] in headings
-    types = set(schema["$defs"]) - scenario_reference.VPN_TYPES
-    assert {name: schema["$defs"][name] for name in types} == {
-        name: json.loads(extension().schema())["$defs"][name] for name in types
-    }
+    for name, item in types.items():
+        assert page.count(reference.fields(item, reference.section)) >= 1, name
+    named = {reference.section(name, "").partition("(#")[2].rstrip(")") for name in types if name != "Scenario"}
+    assert named <= headings(page)
 
 
-def test_the_page_of_the_stacks_is_current() -> None:
-    pytest.importorskip("aioquic", reason="the page describes the extra aioquic")
-    text = scenario_reference.STACKS_PAGE.read_text(encoding="utf-8")
-    stacks = catalogue()
-    shown = text + scenario_reference.PAGE.read_text(encoding="utf-8")
-    assert set(scenario_reference.OPTIONS_BLOCK.findall(shown)) == {stack["name"] for stack in stacks}
-    assert scenario_reference.stacks_page(text, stacks) == text, "run `make reference`"
+def test_every_field_has_a_meaning() -> None:
+    vpn = types_of(json.loads(reference.VPN_SCHEMA.read_text(encoding="utf-8")), "Config")
+    for name, item in (scenario_types() | vpn).items():
+        for table in tables(item):
+            for field in table.fields:
+                assert field.meaning or table.meaning, f"{name}.{field.name}"
+                assert field.type, f"{name}.{field.name}"
+            assert all(meaning for _, meaning in table.values), name
 
 
-def test_the_page_of_the_plugins_is_current() -> None:
-    text = scenario_reference.PLUGINS_PAGE.read_text(encoding="utf-8")
-    known = json.loads(extension().plugins())
-    assert scenario_reference.plugins_page(text, known) == text, "run `make reference`"
+@pytest.mark.parametrize("stack", catalogue(), ids=lambda stack: stack["name"])
+def test_every_option_has_its_source(stack: dict[str, Any]) -> None:
+    for item in [*stack["options"], *(item for profile in stack["profiles"] for item in profile["options"])]:
+        assert item["meaning"], item
+        assert item["default"], item
+        assert item["source"], item
 
 
-def test_every_type_has_its_block() -> None:
-    schema = json.loads(extension().schema())
-    text = scenario_reference.PAGE.read_text(encoding="utf-8")
-    assert scenario_reference.described(text) == scenario_reference.to_describe(schema)
+def test_every_metric_is_on_the_page_of_results() -> None:
+    page = reference.pages()["result.md"]
+    for metric in metrics():
+        assert (
+            f"`{metric.names[0].removesuffix('_mean') if metric.kind == 'distribution' else metric.names[0]}`" in page
+        )
+        assert metric.meaning in page
 
 
-def test_links_within_the_page_lead_somewhere() -> None:
-    text = scenario_reference.PAGE.read_text(encoding="utf-8")
-    headings = {line.lstrip("#").strip().lower().replace(" ", "-") for line in text.splitlines() if line[:2] == "##"}
-    for part in text.split("](#")[1:]:
-        assert part.partition(")")[0] in headings
+def test_the_types_of_the_vpn_are_on_its_page_once() -> None:
+    schema = json.loads(reference.VPN_SCHEMA.read_text(encoding="utf-8"))
+    assert {"Config", *schema["$defs"]} == set(reference.VPN_TYPES)
+    page = reference.pages()["vpn.md"]
+    for item in types_of(schema, "Config").values():
+        assert page.count(reference.fields(item, reference.vpn_section)) == 1
+
+
+def test_fields_are_found_by_their_path() -> None:
+    of_queues = {table.kind: table.fields for table in at("links.any.queue.packets")}
+    assert of_queues.keys() > {"drop_tail", "fq_codel"}
+    assert of_queues["fq_codel"][0].default == "10240"
+    assert [table.kind for table in at("flows.any.sender.quic.acknowledgement")[1:]] == [
+        "every", "timer", "rtt_fraction", "as_requested",
+    ]  # fmt: skip
+    assert [field.name for field in at("links.any.ecn_rewrites.0")[0].fields] == ["to", "from"]
+    assert at("")[0].fields == tables(scenario_types()["Scenario"])[0].fields
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("lnks", "lnks: unknown field; expected one of 16 fields; did you mean `links`?"),
+        ("links.a.queue.packets.b", "links.a.queue.packets.b: unknown field; expected nothing: none is defined"),
+        (
+            "links.a.ecn_rewrites.b",
+            'links.a.ecn_rewrites.b: expected the number of an entry of a list, from 0, got "b"',
+        ),
+    ],
+)
+def test_a_field_that_does_not_exist_is_an_error(path: str, message: str) -> None:
+    with pytest.raises(RequestError) as error:
+        at(path)
+    assert error.value.message == message
 
 
 PROFILES = [(stack["name"], profile["name"]) for stack in catalogue() for profile in stack["profiles"]]

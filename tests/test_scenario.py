@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import pickle
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +273,9 @@ def test_load_reports_errors(tmp_path: Path, small: Path) -> None:
 
 def test_changes_are_written_as_sets() -> None:
     value = {"receive_buffer": "212992 B", "receive_batch": 4}
+    texts = ["cubic", "5 Mbit/s", "1.3", "true", "[1]", '"x"']
+    assert [tomllib.loads(f"x = {tree.change_text(text)}")["x"] for text in texts[2:]] == texts[2:]
+    assert [tree.change_text(text) for text in texts[:2]] == texts[:2]
     assert tree.toml_value(value) == '{ receive_buffer = "212992 B", receive_batch = 4 }'
     assert tree.toml_value("212992 B") == "212992 B"
     assert tree.toml_value([10, 90]) == "[10, 90]"

@@ -264,6 +264,8 @@ def _worker_time_s() -> float:
 
 def _digests(name: str, plans: Sequence[Plan], workers: int | None) -> list[str]:
     """Return the digest of the first run of each plan; `none` of runs that fail."""
+    if not plans:
+        return []
     sample = Sample(f"sample of {name}", plans)
     runs = Runs.of(sample)
     with TemporaryDirectory(prefix="quiclab-sample-") as folder:

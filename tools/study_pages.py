@@ -102,8 +102,8 @@ def banner(name: str, data: Mapping[str, Any]) -> str:
     """Return what stands above a page about its values: nothing if they are current."""
     if not (older := earlier(data)):
         return ""
-    cause, make_it = (DIFFERENT, f"{name}-page") if data.get("digests") else (UNKNOWN, "study-pages")
-    return EARLIER.format(cause=cause, studies=", ".join(older), make=make_it)
+    cause = DIFFERENT if data.get("digests") else UNKNOWN
+    return EARLIER.format(cause=cause, studies=", ".join(older), make=f"{name}-page")
 
 
 def stored(name: str) -> dict[str, Any]:
@@ -169,9 +169,9 @@ def write(name: str, results: Path | None, jobs: int | None) -> None:
         If a value is not stored.
     """
     data = stored(name)
-    if results is not None:
-        values = Values(data, results)
-        rendered(name, values)
+    values = Values(data, results)
+    rendered(name, values)
+    if results is not None:  # values that the page reads no longer are not kept
         data = values.document
     found = repeat(name, data, workers=jobs)
     for line in problems(name, data, found):

@@ -1,4 +1,4 @@
-"""Prints docs/reference/errors.md: wrong inputs, each with its error message. `--write` writes it.
+"""Wrong inputs, each with its error message: docs/reference/errors.md, which tools/reference.py writes.
 
 The inputs are those of tests/data/wrong_inputs.toml. Each runs in a separate directory, so that messages do not depend
 on the machine.
@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import io
 import shutil
-import sys
 import tempfile
 import tomllib
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import typer
@@ -21,7 +21,6 @@ from quiclab import RequestError, cli
 
 ROOT = Path(__file__).resolve().parent.parent
 INPUTS = ROOT / "tests" / "data" / "wrong_inputs.toml"
-PAGE = ROOT / "docs" / "reference" / "errors.md"
 HEAD = """\
 # Errors
 
@@ -70,6 +69,7 @@ def cases() -> list[Case]:
     return [Case(**{**case, "arguments": tuple(case.get("arguments", Case.arguments))}) for case in table["case"]]
 
 
+@cache
 def answer(case: Case) -> Answer:
     """Run the command line with a wrong input."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
@@ -108,16 +108,3 @@ def page() -> str:
         command = " ".join(["quiclab", *(f"'{word}'" if " " in word else word for word in words)])
         parts.append(f"## {case.title}\n\n`{command}`\n\n```text\n{answer(case).error}\n```\n")
     return "\n".join(parts)
-
-
-def main() -> int:
-    """Print the page, or write it."""
-    if "--write" in sys.argv[1:]:
-        PAGE.write_text(page(), encoding="utf-8")
-    else:
-        sys.stdout.write(page())
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -77,6 +78,17 @@ def toml_value(value: Any, *, inside: bool = False) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(toml_value(item, inside=True) for item in value) + "]"
     return str(value)
+
+
+def change_text(value: Any) -> str:
+    """Write a plain value as `--set` reads it: text is bare, unless TOML would read another value in it."""
+    if not isinstance(value, str):
+        return toml_value(value)
+    try:
+        tomllib.loads(f"value = {value}")
+    except tomllib.TOMLDecodeError:
+        return value
+    return toml_value(value, inside=True)
 
 
 def to_json(value: object) -> str:

@@ -11,6 +11,7 @@ pub fn metric_groups() -> Vec<MetricGroup> {
     let mut groups = quiclab_core::metric_groups();
     groups.extend(quiclab_transport::metric_groups());
     groups.extend(quiclab_stacks::metric_groups());
+    groups.extend(quiclab_carrier::metric_groups());
     groups.extend([
         PROGRESS.group(),
         ARRIVALS.group(),

@@ -6,7 +6,7 @@ use quiclab_core::{Endpoint, Problem, StackAbilities};
 use quiclab_scenario::Computation;
 use quiclab_transport::operations::OperationFunction;
 use quiclab_transport::options::EndpointConfig;
-use quiclab_transport::{CarrierRequest, EndOf, EndpointRequest, NativeStack, stack};
+use quiclab_transport::{CarrierRequest, CarrierStack, EndOf, EndpointRequest, NativeStack, carrier, stack};
 use std::path::Path;
 
 /// A function that a plugin names is not available.
@@ -44,7 +44,7 @@ pub trait Stacks {
     /// When the stack does not know an option or its value, or carries no tunnel: those that come with quiclab
     /// do it in every program.
     fn carrier(&self, request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, Problem> {
-        stack::find(&stacks(), request.config)?.carrier(request)
+        carrier::find(&carriers(), request.config)?.carrier(request)
     }
 
     /// The functions that the plugins of one endpoint name, in the same order, with a state of their own:
@@ -85,12 +85,20 @@ pub fn stacks() -> Vec<&'static dyn NativeStack> {
     [quiclab_transport::STACKS, quiclab_stacks::STACKS].concat()
 }
 
+/// The stacks that carry tunnels.
+fn carriers() -> Vec<&'static dyn CarrierStack> {
+    [quiclab_transport::CARRIERS, quiclab_carrier::CARRIERS].concat()
+}
+
 /// Checks the stack, the profile and the options of an endpoint; returns what its stack can do.
 ///
 /// # Errors
-/// If the stack is unknown or does not take a value; the message says what is allowed.
+/// If the stack is unknown, carries no tunnels where it is to, or does not take a value; the message says what is allowed.
 pub fn validate(config: &EndpointConfig, end: EndOf) -> Result<StackAbilities, Problem> {
-    stack::validate(&stacks(), config, end)
+    if let EndOf::Tunnel { fixed_windows } = end {
+        carrier::find(&carriers(), config)?.validate(config, fixed_windows)?;
+    }
+    stack::validate(&stacks(), config)
 }
 
 /// Makes endpoints of the native stacks.
@@ -123,6 +131,13 @@ mod tests {
                 assert!(Workload::KINDS.contains(kind), "{kind}");
             }
         }
+    }
+
+    #[test]
+    fn stacks_carry_tunnels_as_the_catalogue_says() {
+        let listed: Vec<_> = carriers().into_iter().map(CarrierStack::name).collect();
+        let infos = stacks().into_iter().map(NativeStack::info);
+        assert_eq!(infos.filter(|info| info.tunnels).map(|info| info.name).collect::<Vec<_>>(), listed);
     }
 
     #[test]

@@ -46,16 +46,19 @@ struct Batch {
 
 /// What a batch of acknowledgements says of the path.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct DeliverySample {
+pub struct DeliverySample {
     /// When the packet sent last was sent.
-    pub(crate) sent: Time,
-    pub(crate) packets: u32,
-    pub(crate) bytes: u64,
-    /// Of that packet, if it is the largest newly acknowledged.
-    pub(crate) rtt: Option<Duration>,
-    pub(crate) srtt: Option<Duration>,
-    /// Delivery rate over its flight.
-    pub(crate) rate: Option<DataRate>,
+    pub sent: Time,
+    /// Packets acknowledged.
+    pub packets: u32,
+    /// Bytes acknowledged.
+    pub bytes: u64,
+    /// RTT of the packet sent last, if it is the largest newly acknowledged.
+    pub rtt: Option<Duration>,
+    /// Smoothed RTT; `None` before the first sample.
+    pub srtt: Option<Duration>,
+    /// Delivery rate over the flight of the packet sent last.
+    pub rate: Option<DataRate>,
 }
 
 /// A controller and what it must be told from.
@@ -132,7 +135,7 @@ impl LabControllerState {
     }
 
     /// A packet of a batch is acknowledged. `srtt` means nothing before the first sample.
-    pub(crate) fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, srtt: std::time::Duration) {
+    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, srtt: std::time::Duration) {
         self.now = self.clock.deadline(now);
         let time = self.clock.deadline(sent);
         let found = self.find(time, bytes);
@@ -299,7 +302,7 @@ impl LabControllerState {
 /// A controller that the stack and [`crate::controller::InFlightCounter`] share. There is one for each connection, as
 /// each endpoint has one path and one connection. The lock is never waited for: one thread uses it.
 #[derive(Clone)]
-pub(crate) struct LabController(Arc<Mutex<LabControllerState>>);
+pub struct LabController(Arc<Mutex<LabControllerState>>);
 
 impl LabController {
     /// The controller that the options ask for, if it is not one of the stack's own.
@@ -326,18 +329,21 @@ impl LabController {
     }
 
     /// Any controller.
-    pub(crate) fn of(controller: Box<dyn Controller>) -> Self {
+    #[must_use]
+    pub fn of(controller: Box<dyn Controller>) -> Self {
         Self(Arc::new(Mutex::new(LabControllerState::new(controller))))
     }
 
     /// Congestion window in bytes.
-    pub(crate) fn window(&self) -> u64 {
+    #[must_use]
+    pub fn window(&self) -> u64 {
         self.lab().controller.window()
     }
 
     /// The same with a window that grows also while it is not full: in slow start to twice what was in flight
     /// (draft-ietf-ccwg-ratelimited-increase).
-    pub(crate) fn with_rate_limited_increase(self) -> Self {
+    #[must_use]
+    pub fn with_rate_limited_increase(self) -> Self {
         let mut lab = self.lab();
         lab.rate_limited = Some(RateLimitedIncrease::new(lab.initial_window));
         drop(lab);
@@ -345,24 +351,27 @@ impl LabController {
     }
 
     /// A full packet has so many bytes from now on. The window is full once another one does not fit, and must be able to grow then.
-    pub(crate) fn set_full_packet(&self, bytes: u64) {
+    pub fn set_full_packet(&self, bytes: u64) {
         self.lab().full_packet = bytes;
     }
 
     /// What the last batch of acknowledgements says of the path, once.
-    pub(crate) fn take_sample(&self) -> Option<DeliverySample> {
+    #[must_use]
+    pub fn take_sample(&self) -> Option<DeliverySample> {
         self.lab().sample.take()
     }
 
     /// Whether the window doubles in a round trip, and is below the slow start threshold even then.
-    pub(crate) fn may_double(&self) -> bool {
+    #[must_use]
+    pub fn may_double(&self) -> bool {
         let lab = self.lab();
         let below = |ssthresh| 2 * lab.controller.window() < ssthresh;
         lab.controller.phase() == Phase::SlowStart && lab.controller.ssthresh().is_none_or(below)
     }
 
     /// Whether the window grows exponentially.
-    pub(crate) fn is_starting(&self) -> bool {
+    #[must_use]
+    pub fn is_starting(&self) -> bool {
         matches!(
             self.lab().controller.phase(),
             Phase::SlowStart | Phase::ConservativeSlowStart | Phase::Startup
@@ -381,6 +390,11 @@ impl LabController {
     /// A packet that counts as in flight leaves.
     pub(crate) fn sent(&self, now: Instant, bytes: u64) {
         self.lab().on_sent(now, bytes);
+    }
+
+    /// A packet of `bytes`, sent at `sent`, is acknowledged. `srtt` means nothing before the first sample.
+    pub fn acknowledged(&self, now: Instant, sent: Instant, bytes: u64, srtt: std::time::Duration) {
+        self.lab().on_ack(now, sent, bytes, srtt);
     }
 }
 

@@ -15,28 +15,27 @@
 //! argument: the same seed gives the same bytes on the wire.
 
 mod body;
-pub mod carrier;
 mod controller;
 mod crypto_observer;
 mod driver;
 mod frames;
-mod lab_controller;
+pub mod lab_controller;
 pub mod library;
 mod metric_groups;
 mod observation;
 mod on_streams;
 mod options;
-mod seeded;
+pub mod seeded;
 mod stack;
 mod streams;
-mod time;
+pub mod time;
 mod tls;
 
 pub use body::MAX_WRITE;
 pub use metric_groups::metric_groups;
 pub use on_streams::OnStreams;
 pub use options::check_workload;
-pub use tls::{APPLICATION_PROTOCOL, SERVER_NAME, certificate};
+pub use tls::{APPLICATION_PROTOCOL, NOW, SERVER_NAME, certificate};
 
 use quiclab_transport::NativeStack;
 

@@ -160,11 +160,11 @@ pub(crate) struct Seeds {
 }
 
 /// Bytes of a connection ID that an endpoint issues: the default of both stacks.
-pub(crate) const ID_LENGTH: usize = 8;
+pub const ID_LENGTH: usize = 8;
 /// Bytes of the destination connection ID of a client's first packet: the default of both stacks.
-pub(crate) const FIRST_DESTINATION_LENGTH: usize = 20;
+pub const FIRST_DESTINATION_LENGTH: usize = 20;
 /// Largest UDP payload accepted, the limit of UDP, over any IP: the peer's `datagram_size` decides.
-pub(crate) const MAX_DATAGRAM_BYTES: u16 = 65_527;
+pub const MAX_DATAGRAM_BYTES: u16 = 65_527;
 
 impl Seeds {
     pub(crate) fn draw(mut random: RandomStream) -> Self {
@@ -185,10 +185,12 @@ impl Seeds {
 
 /// Issues connection IDs from a stream.
 #[derive(Clone)]
-pub(crate) struct SeededIds(pub(crate) RandomStream);
+pub struct SeededIds(pub RandomStream);
 
 impl SeededIds {
-    pub(crate) fn next(&mut self) -> [u8; ID_LENGTH] {
+    /// The next connection ID.
+    #[allow(clippy::should_implement_trait, reason = "it never ends")]
+    pub fn next(&mut self) -> [u8; ID_LENGTH] {
         let mut id = [0; ID_LENGTH];
         self.0.fill(&mut id);
         id

@@ -1,10 +1,10 @@
 //! The metrics of this crate, for documents and schemas.
 
-use crate::{carrier, driver};
+use crate::driver;
 use quiclab_core::MetricGroup;
 
 /// The metrics of real stacks, in the order of documents.
 #[must_use]
 pub fn metric_groups() -> Vec<MetricGroup> {
-    vec![driver::REAL_STACK.group(), carrier::SESSION.group()]
+    vec![driver::REAL_STACK.group()]
 }

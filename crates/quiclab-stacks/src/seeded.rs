@@ -24,7 +24,7 @@ thread_local! {
 }
 
 /// Runs `call` with `stream` lent to TLS on this thread.
-pub(crate) fn with_stream<R>(stream: &mut Option<RandomStream>, call: impl FnOnce() -> R) -> R {
+pub fn with_stream<R>(stream: &mut Option<RandomStream>, call: impl FnOnce() -> R) -> R {
     /// Gives the stream back, also when `call` panics.
     struct StreamLoan<'a>(&'a mut Option<RandomStream>);
     impl Drop for StreamLoan<'_> {
@@ -45,7 +45,7 @@ fn fill(bytes: &mut [u8]) -> Result<(), GetRandomFailed> {
 
 /// TLS 1.3 with TLS_AES_128_GCM_SHA256 and X25519 only, drawing from the lent stream. One suite
 /// and one group make the handshake the same whatever the peer prefers.
-pub(crate) fn provider() -> CryptoProvider {
+pub fn provider() -> CryptoProvider {
     CryptoProvider {
         cipher_suites: vec![cipher_suite::TLS13_AES_128_GCM_SHA256],
         kx_groups: vec![&SeededX25519],

@@ -9,13 +9,16 @@ use std::time::{Duration, Instant};
 
 /// The mapping between [`Time`] and [`Instant`]; all values of it are the same.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub struct Clock {
     /// The instant that stands for [`Time::ZERO`].
     epoch: Instant,
 }
 
 impl Clock {
-    pub(crate) fn new() -> Self {
+    /// The mapping.
+    #[must_use]
+    #[allow(clippy::new_without_default, reason = "it reads a clock, once per process")]
+    pub fn new() -> Self {
         static EPOCH: OnceLock<Instant> = OnceLock::new();
         #[allow(clippy::disallowed_methods, reason = "an arbitrary epoch; its value never reaches a result")]
         let epoch = *EPOCH.get_or_init(Instant::now);
@@ -23,13 +26,15 @@ impl Clock {
     }
 
     /// The instant that stands for `time`.
-    pub(crate) fn instant(self, time: Time) -> Instant {
+    #[must_use]
+    pub fn instant(self, time: Time) -> Instant {
         self.epoch + Duration::from_nanos(time.as_nanos())
     }
 
     /// The first time at which `deadline` is due. `Instant` counts nanoseconds, so nothing is lost
     /// and there is nothing to round up; a deadline before the epoch is due at once.
-    pub(crate) fn deadline(self, deadline: Instant) -> Time {
+    #[must_use]
+    pub fn deadline(self, deadline: Instant) -> Time {
         let nanos = deadline.saturating_duration_since(self.epoch).as_nanos();
         Time::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }

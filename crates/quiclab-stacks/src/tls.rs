@@ -31,7 +31,7 @@ pub const SERVER_NAME: &str = "quiclab.test";
 /// Application protocol of the download workload.
 pub const APPLICATION_PROTOCOL: &[u8] = b"quiclab";
 /// Wall-clock time in seconds since 1970: 2027-01-15, within the validity of the certificate.
-pub(crate) const NOW: u64 = 1_800_000_000;
+pub const NOW: u64 = 1_800_000_000;
 
 static CERTIFICATE: &[u8] = include_bytes!("certificate/certificate.der");
 static PRIVATE_KEY: &[u8] = include_bytes!("certificate/key.der");

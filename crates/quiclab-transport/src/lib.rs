@@ -21,6 +21,7 @@
 
 pub mod acknowledgement;
 mod application;
+pub mod carrier;
 pub mod congestion;
 mod datagram;
 mod error;
@@ -44,11 +45,15 @@ mod tls_messages;
 pub mod workload;
 
 pub use application::{build_on_streams, page_random};
+pub use carrier::{CarrierRequest, CarrierStack, EndOf};
 pub use error::Error;
 pub use metric_groups::metric_groups;
 pub use profile::OptionRow;
-pub use stack::{CarrierRequest, EndOf, EndpointRequest, NativeStack};
+pub use stack::{EndpointRequest, NativeStack};
 pub use workload::Samples;
 
 /// The stacks of this crate.
 pub static STACKS: &[&dyn NativeStack] = &[&quic::LabQuic, &tcp::LabTcp, &datagram::LabUdp];
+
+/// Those that carry tunnels.
+pub static CARRIERS: &[&dyn CarrierStack] = &[&quic::LabQuic];

@@ -5,10 +5,7 @@ use crate::error::Error;
 use crate::operations::Operations;
 use crate::options::{EndpointConfig, PathPlan, Workload};
 use quiclab_core::problem::ensure;
-use quiclab_core::tunnel::{Carrier, CarrierKind};
-use quiclab_core::{
-    ByteCount, Endpoint, EndpointIdentity, Problem, Role, StackAbilities, StackInfo, Time, TransportObserver,
-};
+use quiclab_core::{Endpoint, EndpointIdentity, Problem, StackAbilities, StackInfo, Time, TransportObserver};
 
 /// A transport compiled into the program, of which endpoints are made.
 pub trait NativeStack: Sync {
@@ -38,25 +35,6 @@ pub trait NativeStack: Sync {
     fn instead(&self, option: &str) -> &'static str {
         let _ = option;
         ""
-    }
-
-    /// Checks what the values of an end of a tunnel must have beyond those of a flow.
-    ///
-    /// # Errors
-    /// If it does not take a value.
-    fn validate_carrier(&self, config: &EndpointConfig, fixed_windows: bool) -> Result<(), Error> {
-        let _ = (config, fixed_windows);
-        Ok(())
-    }
-
-    /// Builds one end of a tunnel.
-    ///
-    /// # Errors
-    /// If the options cannot be run; without an implementation of this method, always.
-    fn carrier(&self, request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, Error> {
-        let _ = request;
-        let name = format!("{:?}", self.info().name);
-        Err(Problem::value("stack", name, "a stack that carries tunnels"))
     }
 }
 
@@ -95,39 +73,6 @@ impl<'a> EndpointRequest<'a> {
     }
 }
 
-/// The carrier that an end of a tunnel needs.
-#[derive(Clone, Debug)]
-pub struct CarrierRequest<'a> {
-    /// Which end.
-    pub role: Role,
-    /// One connection, or one for each path.
-    pub kind: CarrierKind,
-    /// Number of paths.
-    pub paths: usize,
-    /// Windows of the paths that never change; none: those of the congestion control.
-    pub windows: &'a [ByteCount],
-    /// Longest datagrams of the paths, where they differ; none: those of the options.
-    pub datagram_sizes: &'a [ByteCount],
-    /// Stack and options of the end, resolved.
-    pub config: &'a EndpointConfig,
-    /// Seed of the run.
-    pub seed: u64,
-    /// Name of the end, also of its random streams: `<tunnel>.server` or `<tunnel>.client`.
-    pub name: &'a str,
-}
-
-/// What an endpoint is an end of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndOf {
-    /// A flow.
-    Flow,
-    /// A tunnel.
-    Tunnel {
-        /// Whether its paths have windows that never change.
-        fixed_windows: bool,
-    },
-}
-
 /// Where a stack of this crate has no choice of `controller`.
 pub(crate) const CONTROLLER: &str = "it chooses the congestion control of real stacks";
 
@@ -150,16 +95,11 @@ pub fn find(
 /// Checks stack, profile and options of an endpoint; returns what the stack can do with them.
 ///
 /// # Errors
-/// If the stack is not one of `stacks`, carries no tunnels where it is to, or does not take an option or its value.
+/// If the stack is not one of `stacks`, or does not take an option or its value.
 pub fn validate(
     stacks: &[&'static dyn NativeStack],
     config: &EndpointConfig,
-    end: EndOf,
 ) -> Result<StackAbilities, Error> {
-    if let EndOf::Tunnel { fixed_windows } = end {
-        let carriers: Vec<_> = stacks.iter().copied().filter(|stack| stack.info().tunnels).collect();
-        find(&carriers, config)?.validate_carrier(config, fixed_windows)?;
-    }
     let stack = find(stacks, config)?;
     check_options(stack, config)?;
     stack.validate(config)
@@ -204,15 +144,15 @@ mod tests {
     use super::*;
     use crate::STACKS;
     use crate::options::{Controller, Http2Options, QuicOptions, TcpOptions};
-    use quiclab_core::ProblemKind;
+    use quiclab_core::{ByteCount, ProblemKind};
 
     #[test]
     fn an_unknown_stack_is_refused_with_the_names_of_all() {
         let config = EndpointConfig { stack: Some("quinn".to_owned()), ..EndpointConfig::default() };
-        let problem = validate(STACKS, &config, EndOf::Flow).unwrap_err();
+        let problem = validate(STACKS, &config).unwrap_err();
         assert_eq!((problem.path.to_string(), problem.kind), ("stack".to_owned(), ProblemKind::UnknownName));
         assert_eq!(problem.expected, r#""lab-quic", "lab-tcp" or "lab-udp""#);
-        let unnamed = validate(STACKS, &EndpointConfig::default(), EndOf::Flow);
+        let unnamed = validate(STACKS, &EndpointConfig::default());
         assert_eq!(unnamed.unwrap_err().kind, ProblemKind::UnknownName);
     }
 
@@ -220,13 +160,13 @@ mod tests {
     fn problem(stack: &str, change: impl FnOnce(&mut EndpointConfig)) -> (String, ProblemKind) {
         let mut config = EndpointConfig { stack: Some(stack.to_owned()), ..EndpointConfig::default() };
         change(&mut config);
-        let problem = validate(STACKS, &config, EndOf::Flow).expect_err("it is to be rejected");
+        let problem = validate(STACKS, &config).expect_err("it is to be rejected");
         (problem.path.to_string(), problem.kind)
     }
 
     #[test]
     fn options_that_a_stack_does_not_have_are_refused() {
-        use ProblemKind::{UnknownName, Unsupported};
+        use ProblemKind::Unsupported;
         let size = ByteCount::from_bytes(1200);
         for (found, path) in [
             (problem("lab-tcp", |config| config.datagram_size = Some(size)), "datagram_size"),
@@ -242,8 +182,5 @@ mod tests {
         }
         let profile = problem("lab-udp", |config| config.profile = Some("linux-7".to_owned()));
         assert_eq!(profile.0, "profile");
-        let config = EndpointConfig { stack: Some("lab-tcp".to_owned()), ..EndpointConfig::default() };
-        let tunnel = validate(STACKS, &config, EndOf::Tunnel { fixed_windows: false }).unwrap_err();
-        assert_eq!((tunnel.kind, &*tunnel.expected), (UnknownName, "\"lab-quic\""));
     }
 }

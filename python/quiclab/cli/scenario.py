@@ -6,6 +6,7 @@ import json
 import sys
 import tomllib
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -123,6 +124,23 @@ def scenario_schema(as_json: JsonOption = False) -> None:
     """Print the JSON schema of scenario files."""
     del as_json  # it is JSON with and without it
     print(extension().schema())
+
+
+@scenario_app.command("fields")
+def scenario_fields(
+    path: Annotated[
+        str, typer.Argument(metavar="[PATH]", help="Field, such as `links.down1.queue`.", show_default="the whole file")
+    ] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Print type, default, meaning and limits of the fields at a path of scenario files."""
+    from quiclab.scenario.fields import at  # noqa: PLC0415 - reads the schema
+
+    found = at(path)
+    if as_json:
+        print(to_json({"schema": "quiclab.fields/1", "path": path, "tables": [asdict(table) for table in found]}))
+    else:
+        show.fields(found)
 
 
 @stack_app.command("list")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO, TypeAlias
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.executors import Interrupt, run_batches
 from quiclab.experiment import kept
+from quiclab.experiment.networks import check_networks
 from quiclab.failures import note_failures, read_failures
 from quiclab.identity import BUILD, VERSIONS
 from quiclab.libraries import np, pl
@@ -142,6 +143,8 @@ def execute(
     ------
     RequestError
         If the directory cannot be written to, or another process holds it.
+    QuiclabError
+        If a network of runs in real time does not match its scenario.
     """
     plan, recording = runs.plan, runs.plan.recording
     outcome = Outcome(int(runs.is_first.sum()))
@@ -151,8 +154,8 @@ def execute(
         outcome.done = outcome.total - len(waiting)
         if not len(waiting):
             return outcome
+        check_networks(plan, np.unique(runs.settings[waiting]).tolist(), stream)
         shown = CountProgress(title or plan.name, outcome.total, outcome.done, "runs", QUIET_S, stream or sys.stderr)
-        kinds = row_kinds(recording)
         flusher = Flusher(store)
         known, failed = read_failures(store.directory), dict[str, str]()
         repaired: set[str] = set()
@@ -180,7 +183,7 @@ def execute(
                         kept.write(store.directory, recording.tables, identity, files)
                     except RequestError as error:
                         raise not_stored(error) from error
-                flusher.add(pl.DataFrame({**head, **found.columns}, schema=kinds))
+                flusher.add(pl.DataFrame({**head, **found.columns}, schema=row_kinds(recording)))
                 stored[made] = True
                 outcome.executed += len(made)
                 outcome.done += len(made)

@@ -51,6 +51,8 @@ class Recipe:
         What is stored of each run.
     lane
         How settings are run whose stacks are programs, in the kernel lane; `None` if all run in the sim lane.
+    mixed
+        Whether settings whose stacks are those of the sim lane run there, all the same.
     """
 
     text: str = field(repr=False)
@@ -58,6 +60,7 @@ class Recipe:
     base_dir: str
     recording: Recording
     lane: Lane | None = None
+    mixed: bool = False
 
     def resolve(self, sets: Iterable[tuple[str, str]]) -> str:
         """Return the scenario with further changes and every default filled in, as JSON.
@@ -74,8 +77,7 @@ class Recipe:
         try:
             return resolve(*given, self.lane.stacks())
         except RequestError as error:
-            # perhaps its stacks are those of the sim lane: settings of a sweep may be of either
-            if not error.path.endswith("stack"):
+            if not (self.mixed and error.path.endswith("stack")):
                 raise
             try:
                 return resolve(*given)
@@ -84,7 +86,8 @@ class Recipe:
 
     def lane_of(self, scenario: str) -> Lane | None:
         """Return how a resolved scenario runs in the kernel lane; `None` if its stacks are those of the sim lane."""
-        return self.lane if self.lane is not None and self.lane.runs(json.loads(scenario)) else None
+        in_sim = self.mixed and self.lane is not None and not self.lane.runs(json.loads(scenario))
+        return None if in_sim else self.lane
 
     def identity(self, scenario: str) -> tuple[str, str]:
         """Return identity and versions of a resolved scenario, as of `identity.setting_of`."""

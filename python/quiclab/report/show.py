@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from quiclab.result import RunResult
+    from quiclab.scenario.fields import Table as FieldTable
     from quiclab.study.multiverse import Row
     from quiclab.sweeps.metrics import Measure
 
@@ -111,6 +112,23 @@ def stack(entry: Mapping[str, Any], controls: Sequence[str] = ()) -> None:
             out.print(_options(("option", "meaning", "value", "source"), departing))
     if entry.get("operations"):
         operations(entry["operations"])
+
+
+def fields(found: Iterable[FieldTable]) -> None:
+    """Print fields of scenarios, and values of choices, with what is known of each."""
+    out = console()
+    for item in found:
+        if item.kind or item.meaning:
+            out.print(": ".join(filter(None, (item.kind, item.meaning))), style="bold", soft_wrap=True)
+        if item.values:
+            shown = table("", ("value", "meaning"), left=2)
+            for row in item.values:
+                shown.add_row(*row)
+        else:
+            shown = table("", ("field", "type", "default", "meaning", "constraint"), left=5)
+            for field in item.fields:
+                shown.add_row(field.name, field.type, field.default or "-", field.meaning, field.constraint)
+        out.print(shown)
 
 
 def operations(entries: Iterable[Mapping[str, Any]]) -> None:

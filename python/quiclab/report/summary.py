@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from quiclab.formats import number
+from quiclab.native import extension
 from quiclab.recordings import ENDS
 from quiclab.report.answer import answer
 from quiclab.report.percentiles import PERCENTILES, percentiles, waits_ms
@@ -65,7 +66,7 @@ def run_summary(
         )
     for end in ENDS:
         metrics = sorted({key for flow in result.flows.values() for key in getattr(flow, end)})
-        rows = [[key, *(text(getattr(flow, end).get(key)) for flow in result.flows.values())] for key in metrics]
+        rows = [[key, *(_value(key, getattr(flow, end).get(key)) for flow in result.flows.values())] for key in metrics]
         if rows:
             _table(end.capitalize(), ["metric", *result.flows], rows)
     elements = []
@@ -122,6 +123,14 @@ def _packets(counter: object) -> Any:
 def _share(part: float | None, whole: float | None) -> str:
     """Write a share in percent."""
     return "-" if part is None or not whole else number(100 * part / whole)
+
+
+def _value(metric: str, value: float | None) -> str:
+    """Write the value of a metric: phases by name."""
+    if metric != "phase" or value is None:
+        return text(value)
+    phases = [name for name, _, _ in extension().phases()]
+    return phases[int(value)] if 0 <= value < len(phases) else text(value)
 
 
 def text(value: object) -> str:

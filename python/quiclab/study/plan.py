@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from quiclab import experiment, tree
+from quiclab.errors import QuiclabError, RequestError
 from quiclab.experiment import Outcome, Recipe, Runs, Task
-from quiclab.experiment.networks import check_networks
 from quiclab.files import read_text
 from quiclab.libraries import np
 from quiclab.scenario import Scenario, load
@@ -155,10 +155,29 @@ class Plan(experiment.Plan):
         changes = {path: tree.plain(value) for path, value in point.changes.items()}
         if losing := {path.partition(".")[0] for path, value in changes.items() if value is None}:
             whole: dict[str, Any] = self._bases[name].with_values(changes).to_dict()
+            if gone := sorted(losing - set(whole)):
+                raise QuiclabError(f"{self.name}: expected changes within `{gone[0]}`, got None for the whole entry")
             changes = {path: value for path, value in changes.items() if path.partition(".")[0] not in losing}
             changes |= {table: whole[table] for table in sorted(losing & set(whole))}
-        sets = [(path, tree.toml_value(value)) for path, value in changes.items()]
+        sets = [(path, tree.change_text(value)) for path, value in changes.items()]
         return self._recipes[name, point.engine], sets
+
+    def scenario(self, index: int) -> str:
+        """Return the resolved scenario of a setting as JSON.
+
+        Raises
+        ------
+        RequestError
+            If it is not valid.
+        """
+        try:
+            return super().scenario(index)
+        except RequestError as error:
+            text, point = error.message.removeprefix("--set: "), self.points[index]
+            where = ", ".join(f"{name}={value}" for name, value in point.labels.items())
+            raise RequestError(
+                f"{self.name} ({where}): {text}", path=error.path, kind=error.kind, suggestion=error.suggestion
+            ) from error
 
     def first_runs(self) -> list[FirstRun]:
         """Return the first run of each setting."""
@@ -192,12 +211,10 @@ class Plan(experiment.Plan):
         RequestError
             If there is no such executor.
         QuiclabError
-            If a network of runs in real time does not match its scenario.
+            As of `execute`.
         """
         runs = Runs.of(self)
         with store.locked():
-            if self.in_real_time:
-                check_networks(self, np.unique(runs.settings[~runs.stored(store)]).tolist(), stream)
             where = self.executor(executor, workers)
             return experiment.execute(runs, store, where, title=title, trial=trial, stream=stream)
 

@@ -35,6 +35,11 @@ class Whole(Recording):
     kinds: ClassVar = {"result": "String", "series": "Binary"}
     optional: ClassVar = ("series",)
 
+    @property
+    def needed(self) -> list[str]:
+        """None: each stored run has its result, and to read all of them takes long."""
+        return []
+
     def row(self, result: RunResult) -> tuple[str, bytes | None]:
         """Return the result as JSON, and the series to keep."""
         return result.to_json(), series_of(result, self.series)

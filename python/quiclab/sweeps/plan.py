@@ -111,7 +111,7 @@ class Plan(experiment.Plan):
     @cached_property
     def base(self) -> dict[str, Any]:
         """The scenario with `sets`, and every default filled in."""
-        bare = Recipe(self.text, str(self.file), str(self.file.parent), Numbers((), ()), self.lane)
+        bare = Recipe(self.text, str(self.file), str(self.file.parent), Numbers((), ()), self.lane, mixed=True)
         plain: dict[str, Any] = json.loads(bare.resolve(self.sets))
         return plain
 
@@ -159,7 +159,7 @@ class Plan(experiment.Plan):
         """What the runs have in common."""
         # absolute: a worker may have another working directory
         base_dir = str(self.file.parent.absolute())
-        return Recipe(self.text, str(self.file), base_dir, self.recording, self.lane)
+        return Recipe(self.text, str(self.file), base_dir, self.recording, self.lane, mixed=True)
 
     @property
     def recipes(self) -> tuple[Recipe]:

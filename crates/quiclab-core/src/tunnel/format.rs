@@ -1,4 +1,4 @@
-//! What both ends must share of numbers and reports, by the names that docs/tunnel-protocol.md has for it, and examples of them:
+//! What both ends must share of numbers and reports, by the names that tunnel/docs/protocol.md has for it, and examples of them:
 //! a test compares the document.
 
 use super::number::{NUMBER, NUMBER_BITS, Tag};

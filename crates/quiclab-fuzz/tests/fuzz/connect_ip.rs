@@ -3,15 +3,15 @@
 use super::{bytes, mutate};
 use bolero::{TypeGenerator, produce};
 use bytes::{Bytes, BytesMut};
+use quiclab_connect_ip::capsule::{self, Capsule, CapsuleAddress, none};
+use quiclab_connect_ip::http3::{Http3, Http3Event, data};
+use quiclab_connect_ip::message::Target;
+use quiclab_connect_ip::ranges::{networks_of, ranges_of};
+use quiclab_connect_ip::records::{Record, Records};
+use quiclab_connect_ip::{Http3Error, huffman, qpack, varint};
 use quiclab_core::Role;
 use quiclab_core::ip::IpPrefix;
 use quiclab_fuzz::target;
-use quiclab_stacks::carrier::connect_ip::capsule::{self, Capsule, CapsuleAddress, none};
-use quiclab_stacks::carrier::connect_ip::http3::{Http3, Http3Event, data};
-use quiclab_stacks::carrier::connect_ip::message::Target;
-use quiclab_stacks::carrier::connect_ip::ranges::{networks_of, ranges_of};
-use quiclab_stacks::carrier::connect_ip::records::{Record, Records};
-use quiclab_stacks::carrier::connect_ip::{Http3Error, huffman, qpack, varint};
 
 type Changes = Vec<(u16, u8, u8)>;
 

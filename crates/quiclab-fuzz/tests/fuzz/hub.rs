@@ -3,10 +3,10 @@
 use super::mutate;
 use bolero::{TypeGenerator, produce};
 use bytes::{Bytes, BytesMut};
+use quiclab_carrier::{Randomness, SecretKey, TunnelEndpoint, TunnelEndpointConfig, TunnelEvent};
 use quiclab_core::tunnel::{Carrier, CarrierKind, TunnelPayload};
 use quiclab_core::{ByteCount, Duration, FiveTuple, Packet, Payload, Protocol, Role, Time};
 use quiclab_fuzz::target;
-use quiclab_stacks::carrier::{Randomness, SecretKey, TunnelEndpoint, TunnelEndpointConfig, TunnelEvent};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 

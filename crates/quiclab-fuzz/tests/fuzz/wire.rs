@@ -3,12 +3,12 @@
 use super::{bytes, mutate};
 use bolero::{TypeGenerator, produce};
 use bytes::{Bytes, BytesMut};
+use quiclab_carrier::wire::{
+    Frame, MAX_CONTROL_BYTES, MAX_FRAGMENTS, datagram, encode_datagram, encode_fragment, fragment, frame,
+};
 use quiclab_core::PacketMemory;
 use quiclab_core::tunnel::TunnelPayload;
 use quiclab_fuzz::target;
-use quiclab_stacks::carrier::wire::{
-    Frame, MAX_CONTROL_BYTES, MAX_FRAGMENTS, datagram, encode_datagram, encode_fragment, fragment, frame,
-};
 
 #[derive(Clone, Debug, TypeGenerator)]
 enum Said {

@@ -3,7 +3,6 @@
 //! that of RFC 9000, on path 0; with it, `paths` opens, ranks and closes paths as an application of noq does.
 
 use super::{adapter::adapter, family, paths::Paths};
-use crate::carrier::{self, CarrierSetup, NoqCarrier};
 use crate::controller::{InFlightCounter, mirrored};
 use crate::crypto_observer::observed_crypto;
 use crate::lab_controller::lab_controller;
@@ -14,9 +13,8 @@ use noq_proto::{
     Connection, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, FourTuple, PathId, SendStream,
     ServerConfig, Transmit,
 };
-use quiclab_core::tunnel::Carrier;
 use quiclab_core::{OptionInfo, Problem, RecoveryState, StackAbilities, StackInfo};
-use quiclab_transport::{CarrierRequest, EndpointRequest, NativeStack, options};
+use quiclab_transport::{EndpointRequest, NativeStack, options};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
@@ -86,14 +84,6 @@ impl NativeStack for NoqStack {
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn quiclab_core::Endpoint>, Problem> {
         family::build(&INFO, request, Noq::new)
     }
-
-    fn validate_carrier(&self, config: &options::EndpointConfig, fixed_windows: bool) -> Result<(), Problem> {
-        carrier::check_options(config, fixed_windows)
-    }
-
-    fn carrier(&self, request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, Problem> {
-        Ok(Box::new(NoqCarrier::new(CarrierSetup::of_tunnel(request))))
-    }
 }
 
 adapter!(
@@ -161,7 +151,7 @@ lab_controller! {
         self.sent(now, u64::from(bytes));
     }
     fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, _: u64, _: bool, rtt: &RttEstimator) {
-        self.lab().on_ack(now, sent, bytes, rtt.get());
+        self.acknowledged(now, sent, bytes, rtt.get());
     }
     fn on_congestion_event(
         &mut self,

@@ -108,7 +108,7 @@ lab_controller! {
 
     // `on_sent` does not tell what counts as in flight: `InFlightCounter::sent` calls `LabController::sent`
     fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, _: bool, rtt: &RttEstimator) {
-        self.lab().on_ack(now, sent, bytes, rtt.get());
+        self.acknowledged(now, sent, bytes, rtt.get());
     }
     fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, lost_bytes: u64) {
         self.lab().on_congestion(now, sent, persistent, lost_bytes);

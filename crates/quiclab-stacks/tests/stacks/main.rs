@@ -13,13 +13,12 @@ mod transfer;
 mod validation;
 
 use quiclab_core::{Problem, StackAbilities};
-use quiclab_transport::EndOf;
 use quiclab_transport::options::EndpointConfig;
 use quiclab_transport::stack;
 
 /// Checks an endpoint of one of them.
 fn validate(config: &EndpointConfig) -> Result<StackAbilities, Problem> {
-    stack::validate(quiclab_stacks::STACKS, config, EndOf::Flow)
+    stack::validate(quiclab_stacks::STACKS, config)
 }
 
 /// The stacks under test.

@@ -8,7 +8,9 @@ use crate::error::Error;
 use crate::operations::Operations;
 use crate::options::{EndpointConfig, LiveDelivery, PathPlan, QuicVersion, Workload};
 use crate::stack::CONTROLLER;
-use crate::{CarrierRequest, EndpointRequest, NativeStack, build_on_streams, http, page_random, profile};
+use crate::{
+    CarrierRequest, CarrierStack, EndpointRequest, NativeStack, build_on_streams, http, page_random, profile,
+};
 use quiclab_core::problem::{ensure, quoted};
 use quiclab_core::tunnel::Carrier;
 use quiclab_core::{
@@ -68,13 +70,6 @@ impl NativeStack for LabQuic {
         Ok(Box::new(endpoint::QuicEndpoint::new(&identity, parts, start, random)))
     }
 
-    fn validate_carrier(&self, config: &EndpointConfig, _fixed_windows: bool) -> Result<(), Error> {
-        ensure(config.multipath.is_none(), || {
-            Problem::conflict("multipath", "options", "none")
-                .because("a tunnel opens its paths after the handshake and keeps them")
-        })
-    }
-
     fn instead(&self, option: &str) -> &'static str {
         match option {
             "tcp" => "use `quic`",
@@ -82,6 +77,19 @@ impl NativeStack for LabQuic {
             "controller" => CONTROLLER,
             _ => "",
         }
+    }
+}
+
+impl CarrierStack for LabQuic {
+    fn name(&self) -> &'static str {
+        LAB_QUIC
+    }
+
+    fn validate(&self, config: &EndpointConfig, _fixed_windows: bool) -> Result<(), Error> {
+        ensure(config.multipath.is_none(), || {
+            Problem::conflict("multipath", "options", "none")
+                .because("a tunnel opens its paths after the handshake and keeps them")
+        })
     }
 
     fn carrier(&self, request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, Error> {

@@ -3,12 +3,12 @@
 use crate::case::bytes;
 use crate::path::pick;
 use quiclab_core::{ByteCount, DataRate, Duration, RandomStream};
+use quiclab_transport::STACKS;
 use quiclab_transport::options::{
     AckFrequency, AckPath, Acknowledgement, CongestionControl, EndpointConfig, FlowControl, Multipath,
     Pacing, QuicOptions, QuicVersion, RttVariation, SlowStartExit, StreamScheduler, Tls, Workload,
 };
 use quiclab_transport::stack::validate;
-use quiclab_transport::{EndOf, STACKS};
 
 pub(crate) const SERVER: usize = 0;
 pub(crate) const CLIENT: usize = 1;
@@ -32,7 +32,7 @@ pub(crate) fn draw(
             // no rate limits the path: a window must
             config.send_window = Some(bytes(pick(random, &[1_000, 20_000])));
         }
-        if validate(STACKS, &config, EndOf::Flow).is_ok() {
+        if validate(STACKS, &config).is_ok() {
             return config;
         }
     }
@@ -55,7 +55,7 @@ pub(crate) fn manage_paths(number: u64, ends: &mut [EndpointConfig; 2]) {
             keep_alive: maybe(random, &[ms(200), ms(900)]),
         });
     }
-    if managed.iter().all(|end| validate(STACKS, end, EndOf::Flow).is_ok()) {
+    if managed.iter().all(|end| validate(STACKS, end).is_ok()) {
         *ends = managed;
     }
 }

@@ -1,0 +1,50 @@
+"""Lint of words: documents and comments without the phrases of tools/phrases.toml.
+
+python tools/phrases.py
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+#: Blank in documents: blocks of code, code in a line, quotations.
+CODE = re.compile(r'^```.*?^```$|^    [^\n]*$|`[^`]+`|"[^"\n]+"', re.MULTILINE | re.DOTALL)
+READ = re.compile(r"(?!CHANGELOG)[^/]*\.md$|(?:docs|tunnel|tools|python)/(?!.*(?:tests|reference)/)|crates/[^/]*/src/")
+COMMENT = re.compile(r"^\s*(?://[/!]?|#:?) (.*)$")
+
+
+def prose(path: Path) -> str:
+    """Return the text of a document, or the comments of a source file, at their lines."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".md":
+        found = (COMMENT.match(line) for line in text.splitlines())
+        text = "\n".join(match[1] if match else "" for match in found)
+    return CODE.sub(lambda code: "#" + "\n" * code[0].count("\n"), text)
+
+
+def main() -> int:
+    """Print each use with its replacement; 1 if there is one."""
+    phrases: dict[str, str] = tomllib.loads((ROOT / "tools" / "phrases.toml").read_text(encoding="utf-8"))
+    words = "|".join(r"\s+".join(map(re.escape, phrase.split())) for phrase in sorted(phrases, key=len, reverse=True))
+    rejected = re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)
+    command = ["git", "ls-files", "*.md", "*.py", "*.rs"]
+    files = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    uses = 0
+    for name in files.split():
+        if not READ.match(name) or not (ROOT / name).is_file():
+            continue
+        text = prose(ROOT / name)
+        for found in rejected.finditer(text):
+            phrase = " ".join(found[0].split())
+            print(f'{name}:{text.count(chr(10), 0, found.start()) + 1}: "{phrase}"; use: {phrases[phrase.lower()]}')
+            uses += 1
+    return min(uses, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,1 +1,0 @@
-"""Benchmark of quiclab-tunnel beside other VPNs; `tools/tunnel_bench.py` is its command line."""

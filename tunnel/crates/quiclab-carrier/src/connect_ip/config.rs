@@ -1,0 +1,100 @@
+//! What an end of CONNECT-IP is configured with, beside what it shares with the tunnel's own protocol.
+
+use super::streams::Http3Streams;
+use crate::keys::PublicKey;
+use quiclab_connect_ip::http3::Http3;
+use quiclab_connect_ip::message::Target;
+use quiclab_core::Role;
+use rustls::crypto::ring;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::CertifiedKey;
+use std::fmt;
+use std::sync::Arc;
+
+/// How a client knows its server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerTrust {
+    /// Its certificate has this key; names and validity do not matter.
+    Key(PublicKey),
+    /// One of these certificates has signed its certificate, which is valid for the host (RFC 5280, RFC 9525).
+    Authorities(Vec<CertificateDer<'static>>),
+}
+
+/// Configuration of CONNECT-IP at one end.
+#[derive(Clone)]
+pub struct ConnectIpConfig {
+    /// What a client asks for, or a server has.
+    pub target: Target,
+    /// How a client knows its server. A server knows its clients by their keys.
+    pub trust: Option<ServerTrust>,
+    /// UDP ports at which a server takes HTTP/3; at all others it speaks the tunnel's own protocol.
+    pub ports: Vec<u16>,
+    /// The certificate of this end, and its key.
+    pub(super) certified: Arc<CertifiedKey>,
+}
+
+impl ConnectIpConfig {
+    /// A configuration of an end with a chain of certificates, its own first, and the private key of that.
+    ///
+    /// # Errors
+    /// If the key is not that of the certificate, or of a kind that cannot be used.
+    pub fn new(
+        target: Target,
+        chain: Vec<CertificateDer<'static>>,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<Self, rustls::Error> {
+        let certified = Arc::new(CertifiedKey::from_der(chain, key, &ring::default_provider())?);
+        Ok(Self { target, trust: None, ports: Vec::new(), certified })
+    }
+
+    /// The same with another chain of certificates of the same key, its own first.
+    ///
+    /// # Errors
+    /// If the first is of another key.
+    pub fn renewed(&self, chain: Vec<CertificateDer<'static>>) -> Result<Self, rustls::Error> {
+        let certified = CertifiedKey::new(chain, self.certified.key.clone());
+        certified.keys_match()?;
+        Ok(Self { certified: Arc::new(certified), ..self.clone() })
+    }
+
+    /// Whether it has the same certificates as `other`, those of authorities included.
+    #[must_use]
+    pub fn has_certificates_of(&self, other: &Self) -> bool {
+        self.certified.cert == other.certified.cert && self.trust == other.trust
+    }
+
+    /// Whether a client knows its server as with `other`.
+    pub(crate) fn has_trust_of(&self, other: &Self) -> bool {
+        self.trust == other.trust
+    }
+
+    /// Whether a server takes HTTP/3 at a port.
+    pub(crate) fn has_port(&self, port: u16) -> bool {
+        self.ports.contains(&port)
+    }
+
+    /// The HTTP/3 of a new connection.
+    pub(crate) fn streams(&self, role: Role) -> Box<Http3Streams> {
+        Box::new(Http3Streams::new(Http3::new(role, self.target.clone())))
+    }
+
+    /// The host of the target, without a port.
+    pub(crate) fn host(&self) -> &str {
+        let authority = self.target.authority.as_str();
+        match authority.strip_prefix('[') {
+            Some(literal) => literal.split(']').next().unwrap_or_default(),
+            None => authority.split(':').next().unwrap_or_default(),
+        }
+    }
+}
+
+impl fmt::Debug for ConnectIpConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { target, trust, ports, certified: _ } = self;
+        f.debug_struct("ConnectIpConfig")
+            .field("target", target)
+            .field("trust", trust)
+            .field("ports", ports)
+            .finish_non_exhaustive()
+    }
+}

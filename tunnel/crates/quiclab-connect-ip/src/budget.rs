@@ -1,0 +1,59 @@
+//! How many frames, capsules and streams without a packet the other end may send: each is work, and none is needed often. What exceeds
+//! it is a flood, which ends the connection with H3_EXCESSIVE_LOAD (RFC 9114 section 10.5). Packets are not counted: they have the
+//! limits of flow control, as those in datagrams have.
+
+use quiclab_core::{Duration, Time};
+
+/// Records at one time. A session needs a few when it opens, and when addresses or destinations change.
+pub const BURST: u64 = 256;
+/// Mean time between records.
+pub const INTERVAL: Duration = Duration::from_millis(31);
+/// Bytes of a connection's streams that are read in one turn, so that others have theirs: more than a packet of any length.
+pub const BYTES_PER_TURN: usize = 16 << 10;
+
+/// A token bucket.
+#[derive(Debug)]
+pub struct Budget {
+    /// Records that are paid for.
+    left: u64,
+    /// Since when those to come have been counted.
+    since: Time,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { left: BURST, since: Time::ZERO }
+    }
+}
+
+impl Budget {
+    /// Takes so many records; false if they are too many.
+    pub fn take(&mut self, now: Time, records: u64) -> bool {
+        let more = now.since(self.since).as_nanos() / INTERVAL.as_nanos();
+        self.since += INTERVAL * more;
+        self.left = self.left.saturating_add(more).min(BURST);
+        let left = self.left.checked_sub(records);
+        self.left = left.unwrap_or(0);
+        left.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_at_any_time_and_many_over_time_are_taken() {
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        let mut budget = Budget::default();
+        assert!(budget.take(at(0), 0) && budget.take(at(0), BURST) && !budget.take(at(0), 1));
+        assert!(!budget.take(at(30), 1), "not yet");
+        assert!(budget.take(at(31), 1) && !budget.take(at(31), 1));
+        // what is not used is kept, up to a burst
+        assert!(budget.take(at(93), 2) && !budget.take(at(93), 1));
+        assert!(budget.take(at(1_000_000), BURST) && !budget.take(at(1_000_000), 1));
+        for second in 0..1000 {
+            assert!(budget.take(at(2_000_000 + 1000 * second), 32), "{second}");
+        }
+    }
+}

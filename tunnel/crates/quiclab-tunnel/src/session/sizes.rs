@@ -1,0 +1,65 @@
+//! Sizes of packets inside that the paths take.
+
+use quiclab_carrier::PathMtu;
+use quiclab_core::ip::SMALLEST_IPV6_MTU;
+
+/// Sizes of packets inside, as far as the MTUs of the paths are known. With an MTU of less than 1280 bytes (IPv4 alone) inside,
+/// none is larger than that.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PacketSizes {
+    /// Longest packet that passes in one datagram, whichever path it takes.
+    pub(super) whole: u16,
+    /// Longest packet of which that is known for sure, and at least 1280 bytes: those always pass, in fragments where need be.
+    pub(super) certain: u16,
+    /// No path searches any more.
+    pub(super) is_final: bool,
+}
+
+impl PacketSizes {
+    /// Of the paths that carry data; those before if there are none.
+    pub(super) fn of_paths(paths: impl Iterator<Item = PathMtu>, added: u16, mtu: u16, before: Self) -> Self {
+        let (mut whole, mut certain, mut is_final) = (None::<u16>, None::<u16>, true);
+        for path in paths {
+            let size = path.payload.saturating_sub(added);
+            whole = Some(whole.map_or(size, |least| least.min(size)));
+            is_final &= path.is_final;
+            if path.is_final {
+                certain = Some(certain.map_or(size, |least| least.min(size)));
+            }
+        }
+        let Some(whole) = whole else { return before };
+        let certain = certain.map_or(mtu, |size| size.max(SMALLEST_IPV6_MTU).min(mtu));
+        Self { whole: whole.min(mtu), certain, is_final }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(paths: &[(u16, bool)], added: u16, mtu: u16) -> (u16, u16) {
+        let paths = paths.iter().map(|&(payload, is_final)| PathMtu {
+            bytes: payload + 67,
+            searching: !is_final,
+            payload,
+            is_final,
+        });
+        let before = PacketSizes { whole: 1000, certain: 1280, is_final: false };
+        let sizes = PacketSizes::of_paths(paths, added, mtu, before);
+        (sizes.whole, sizes.certain)
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_smallest_path_and_senders_are_told_what_is_final() {
+        assert_eq!(sizes(&[(1433, true), (1340, true)], 0, 1400), (1340, 1340));
+        assert_eq!(sizes(&[(1433, true), (1340, true)], 3, 1400), (1337, 1337), "with a number");
+        assert_eq!(sizes(&[(1433, true)], 0, 1400), (1400, 1400), "the MTU inside");
+        // a search that goes on: SYNs are clamped to what passes now, senders are not told
+        assert_eq!(sizes(&[(1433, true), (1160, false)], 0, 1400), (1160, 1400));
+        assert_eq!(sizes(&[(1160, false)], 0, 1400), (1160, 1400));
+        // 1280 bytes always pass
+        assert_eq!(sizes(&[(1210, true)], 0, 1400), (1210, 1280));
+        assert_eq!(sizes(&[(1210, true)], 0, 600), (600, 600), "IPv4 alone");
+        assert_eq!(sizes(&[], 0, 1400), (1000, 1280), "as before");
+    }
+}
