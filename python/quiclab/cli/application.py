@@ -168,7 +168,7 @@ class Application(typer.Typer):
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command take dataclasses: each of their fields is an argument or option of it, at their place."""
-    hints, groups, parameters = get_type_hints(command, include_extras=True), {}, []
+    hints, groups, parameters = get_type_hints(command, include_extras=True), dict[str, Any](), []
     for name, item in inspect.signature(command).parameters.items():
         if not is_dataclass(hint := hints[name]):
             parameters.append(item.replace(annotation=hint))

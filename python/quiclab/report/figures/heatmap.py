@@ -208,7 +208,7 @@ def places(levels: Sequence[Any]) -> alt.Scale:
     return alt.Scale(domain=list(levels), paddingInner=0, paddingOuter=0)
 
 
-def squares(base: alt.Chart, colour: Callable[[str], Any]) -> alt.LayerChart:
+def squares(base: alt.Chart, colour: Callable[[str], Any]) -> Layers:
     """Declare the cells of a map of differences as of `look`, each with its number.
 
     Parameters
