@@ -33,7 +33,8 @@ RATES = "links.down1.rate=5Mbit/s,20Mbit/s"
 #: Commands without `--json`, and why.
 WITHOUT_JSON = {"shell": "its output is that of the command it runs"}
 #: Commands that write to results directories, which are stores: they add.
-STORES = {"sweep run", "sweep merge", "study run", "study decide", "study ablate", "study report", "study package"}
+STORES = {"sweep run", "sweep merge", "study run", "study merge"}
+STORES |= {"study decide", "study ablate", "study report", "study package"}
 #: Of these, and of commands that only read results, `--out` is the results directory.
 READ = {"study table", "study compare", "study multiverse", "verify"}
 #: Arguments with which each command prints JSON, in a folder that has the files they name, in this order.
@@ -62,6 +63,7 @@ JSON: dict[str, list[str]] = {
     "sweep run": ["sweep", "small.toml", "--vary", RATES, "--seeds", "2", "--jobs", "1", "--out", "swept"],
     "study list": ["study", "list"],
     "study run": ["study", "run", STUDY, "--runs", "1", "--only", "batch=500", "--jobs", "1"],
+    "study plan": ["study", "plan", STUDY, "--runs", "1", "--to", "study.plan.json"],
     "study table": ["study", "table", STUDY],
     "study compare": ["study", "compare", STUDY],
     "study report": ["study", "report", STUDY],
@@ -79,6 +81,7 @@ ELSEWHERE = {
     "trace import": "needs a file of the data set; tests/test_trace_import.py",
     "study inspect": "the same as `inspect`; tests/test_inspect.py",
     "study decide": "runs a whole study",
+    "study merge": "needs shards; tests/test_study_machinery.py",
     "study package": "requires a whole study",
     "kernel build": "compiles a kernel",
     "kernel host": "takes minutes",
