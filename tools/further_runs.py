@@ -28,7 +28,7 @@ from quiclab.store import Store
 from quiclab.study import Point
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key
-from quiclab.study.manifest import among, read_manifest, setting_of, with_more, write_manifest, write_more
+from quiclab.study.manifest import Setting, among, read_manifest, setting_of, with_more, write_manifest, write_more
 from quiclab.study.plan import Plan
 from quiclab.study.registry import find
 
@@ -52,13 +52,18 @@ def scattered(evaluation: Evaluation, beyond: float) -> set[Key]:
     }
 
 
+def settings_of(evaluation: Evaluation, keys: set[Key], runs: int) -> dict[Setting, int]:
+    """Return the settings of all engines with their number of runs."""
+    study = evaluation.study
+    found = {engine.name: keys & evaluation.samples(engine.name).keys() for engine in study.design.engines}
+    return {setting_of(study, engine, key): runs for engine, some in found.items() for key in some}
+
+
 def more_points(evaluation: Evaluation, beyond: float, runs: int) -> list[Point]:
     """Note the number of runs of the settings that scatter, and return these."""
-    study, keys = evaluation.study, scattered(evaluation, beyond)
-    engines = tuple(engine.name for engine in study.design.engines)
-    found = {engine: keys & evaluation.samples(engine).keys() for engine in engines}
-    more = {setting_of(study, engine, key): runs for engine, some in found.items() for key in some}
+    study, more = evaluation.study, settings_of(evaluation, scattered(evaluation, beyond), runs)
     write_more(study, evaluation.directory, more)
+    engines = tuple(engine.name for engine in study.design.engines)
     return with_more(study, among(study, study.points(engines, 1, variants=()), more), more)
 
 

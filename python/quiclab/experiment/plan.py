@@ -174,10 +174,19 @@ class Plan(ABC):
         Raises
         ------
         RequestError
-            If it is not valid.
+            If it is not valid; the message names the setting.
         """
         recipe, sets = self.setting(index)
-        return recipe.resolve(sets)
+        try:
+            return recipe.resolve(sets)
+        except RequestError as error:
+            if (text := self.about(index, error)) == error.message:
+                raise
+            raise RequestError(text, path=error.path, kind=error.kind, suggestion=error.suggestion) from error
+
+    @abstractmethod
+    def about(self, index: int, error: RequestError) -> str:
+        """Return the message of an error of a setting, with its name."""
 
     @cached_property
     def _identified(self) -> tuple[bytearray, list[str | None]]:

@@ -162,22 +162,10 @@ class Plan(experiment.Plan):
         sets = [(path, tree.change_text(value)) for path, value in changes.items()]
         return self._recipes[name, point.engine], sets
 
-    def scenario(self, index: int) -> str:
-        """Return the resolved scenario of a setting as JSON.
-
-        Raises
-        ------
-        RequestError
-            If it is not valid.
-        """
-        try:
-            return super().scenario(index)
-        except RequestError as error:
-            text, point = error.message.removeprefix("--set: "), self.points[index]
-            where = ", ".join(f"{name}={value}" for name, value in point.labels.items())
-            raise RequestError(
-                f"{self.name} ({where}): {text}", path=error.path, kind=error.kind, suggestion=error.suggestion
-            ) from error
+    def about(self, index: int, error: RequestError) -> str:
+        """Return the message of an error of a setting, with study, engine and values of its factors."""
+        where = ", ".join(f"{name}={value}" for name, value in self.points[index].labels.items())
+        return f"{self.name} ({where}): {error.message.removeprefix('--set: ')}"
 
     def first_runs(self) -> list[FirstRun]:
         """Return the first run of each setting."""

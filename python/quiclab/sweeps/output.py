@@ -78,15 +78,16 @@ class Tables:
 
     def difference_rows(self, most: int = MAX_ROWS) -> list[list[str]]:
         """Return the first rows of the table of differences as texts."""
-        factors, found = self.plan.design.factors, []
-        for row in self.differences.head(most).iter_rows(named=True):
-            cells = [plain(row[factor.column]) for factor in factors]
-            for measure in self.plan.measures:
-                percent = row[measure.column + PERCENT]
-                share = "" if percent is None else f" ({percent:+.1f} %)"
-                cells.append(_interval(row, measure) + share)
-            found.append([*cells, str(max(row[measure.column + N] for measure in self.plan.measures))])
-        return found
+        return [self._cells(row) for row in self.differences.head(most).iter_rows(named=True)]
+
+    def _cells(self, row: dict[str, Any]) -> list[str]:
+        """Return a row of settings or differences as texts: factors, metrics, number of runs."""
+        factors = [plain(row[factor.column]) for factor in self.plan.design.factors]
+        metrics = []
+        for measure in self.plan.measures:
+            percent = row.get(measure.column + PERCENT)
+            metrics.append(_interval(row, measure) + ("" if percent is None else f" ({percent:+.1f} %)"))
+        return [*factors, *metrics, str(max(row[measure.column + N] for measure in self.plan.measures))]
 
     @classmethod
     def of(cls, plan: Plan, runs: Runs, store: Store, compared: Comparison | None = None) -> Tables:
@@ -128,14 +129,10 @@ class Tables:
 
     def rows(self, most: int = MAX_ROWS) -> list[list[str]]:
         """Return the first rows of the table of settings as texts."""
-        factors = self.plan.design.factors
-        found = []
-        for row in self.settings.head(most).iter_rows(named=True):
-            cells = [plain(row[factor.column]) for factor in factors]
-            cells += [_interval(row, measure) for measure in self.plan.measures]
-            cells.append(str(max(row[measure.column + N] for measure in self.plan.measures)))
-            found.append([*cells, str(row[FAILED]), row[REASON] or "-"] if self.has_failed else cells)
-        return found
+        rows = self.settings.head(most).iter_rows(named=True)
+        if not self.has_failed:
+            return [self._cells(row) for row in rows]
+        return [[*self._cells(row), str(row[FAILED]), row[REASON] or "-"] for row in rows]
 
 
 def _interval(row: dict[str, Any], measure: Measure) -> str:

@@ -170,25 +170,13 @@ class Plan(experiment.Plan):
         """Return a setting: the scenario, and its changes."""
         return self.recipe, [*self._recorded, *self.sets, *self.design.sets(self.design.settings[index])]
 
-    def scenario(self, index: int) -> str:
-        """Return the resolved scenario of a setting as JSON.
-
-        Raises
-        ------
-        RequestError
-            If it is not valid; the message names the factor.
-        """
-        try:
-            return super().scenario(index)
-        except RequestError as error:
-            if not (sets := self.design.sets(self.design.settings[index])):
-                raise
-            # the option of the factor that it is about, or all changes of the setting
-            option, text = ", ".join(f"{path}={value}" for path, value in sets), error.message
-            if (factor := next((item for item in self.design.factors if item.touches(error.path)), None)) is not None:
-                option, text = factor.option, text.removeprefix("--set: ")
-            message = f"{option}: {text}"
-            raise RequestError(message, path=error.path, kind=error.kind, suggestion=error.suggestion) from error
+    def about(self, index: int, error: RequestError) -> str:
+        """Return the message of an error of a setting, with the option of its factor or all changes."""
+        option = next((item.option for item in self.design.factors if item.touches(error.path)), "")
+        if option:
+            return f"{option}: {error.message.removeprefix('--set: ')}"
+        sets = self.design.sets(self.design.settings[index])
+        return ": ".join(filter(None, [", ".join(f"{path}={value}" for path, value in sets), error.message]))
 
     @cached_property
     def _recorded(self) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from quiclab.sweeps.plan import Plan
 
 #: Suffixes of the columns of a metric in the table of settings.
-N, MEAN, STD, LOW, HIGH = ".n", ".mean", ".std", ".low", ".high"
+SUFFIXES = N, MEAN, STD, LOW, HIGH = ".n", ".mean", ".std", ".low", ".high"
 PERCENT: Final = ".percent"
 _FIRST: Final = ".reference"
 
@@ -73,7 +73,7 @@ def with_failed(settings: pl.DataFrame, failed: pl.DataFrame, plan: Plan) -> pl.
     """
     every = settings_table(plan)
     factors = [name for name in every.columns if name != SETTING]
-    columns = [f"{item.column}{suffix}" for item in plan.measures for suffix in (N, MEAN, STD, LOW, HIGH)]
+    columns = [f"{item.column}{suffix}" for item in plan.measures for suffix in SUFFIXES]
     if settings.is_empty():
         kinds = {name: pl.UInt32 if name.endswith(N) else pl.Float64 for name in columns}
         settings = pl.DataFrame(schema={SETTING: every.schema[SETTING], **kinds})
@@ -104,24 +104,27 @@ def summary(runs: pl.DataFrame, factors: Sequence[str], measures: Sequence[Measu
     """
     if runs.is_empty():
         return runs
-    aggregates = []
-    for column in (measure.column for measure in measures):
-        value = pl.col(column).fill_nan(None)
-        aggregates += [
-            value.count().alias(column + N),
-            value.mean().alias(column + MEAN),
-            value.std(ddof=1).alias(column + STD),
-        ]
+    columns = [measure.column for measure in measures]
     same = [pl.col(name).first() for name in factors]
-    table = runs.group_by(SETTING, maintain_order=True).agg(*same, *aggregates)
-    for column in (measure.column for measure in measures):
+    spreads = (item for column in columns for item in _spread(column, pl.col(column).fill_nan(None)))
+    table = _with_intervals(runs.group_by(SETTING, maintain_order=True).agg(*same, *spreads), columns)
+    return table.select(SETTING, *factors, *(column + suffix for column in columns for suffix in SUFFIXES))
+
+
+def _spread(column: str, value: pl.Expr) -> list[pl.Expr]:
+    """Return number, mean and standard deviation of values of a metric."""
+    return [value.count().alias(column + N), value.mean().alias(column + MEAN), value.std(ddof=1).alias(column + STD)]
+
+
+def _with_intervals(table: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Add the 95 % intervals of means by Student's t."""
+    for column in columns:
         half = pl.Series(column, half_widths(table[column + N].to_numpy(), table[column + STD].to_numpy()))
         mean = table[column + MEAN]
         table = table.with_columns(
             (mean - half).fill_nan(None).alias(column + LOW), (mean + half).fill_nan(None).alias(column + HIGH)
         )
-    order = [f"{measure.column}{suffix}" for measure in measures for suffix in (N, MEAN, STD, LOW, HIGH)]
-    return table.select(SETTING, *factors, *order)
+    return table
 
 
 def differences(
@@ -161,17 +164,9 @@ def differences(
         for difference in [(pl.col(column) - pl.col(column + _FIRST)).fill_nan(None)]
         for reference in [pl.col(column + _FIRST).filter(difference.is_not_null()).mean()]
         for aggregate in (
-            difference.count().alias(column + N),
-            difference.mean().alias(column + MEAN),
-            difference.std(ddof=1).alias(column + STD),
+            *_spread(column, difference),
             pl.when(reference != 0).then(100 * difference.mean() / reference).alias(column + PERCENT),
         )
     )
-    for column in columns:
-        half = pl.Series(column, half_widths(table[column + N].to_numpy(), table[column + STD].to_numpy()))
-        mean = table[column + MEAN]
-        table = table.with_columns(
-            (mean - half).fill_nan(None).alias(column + LOW), (mean + half).fill_nan(None).alias(column + HIGH)
-        )
-    order = [f"{column}{suffix}" for column in columns for suffix in (N, MEAN, STD, LOW, HIGH, PERCENT)]
-    return table.select(*factors, *order)
+    order = [f"{column}{suffix}" for column in columns for suffix in (*SUFFIXES, PERCENT)]
+    return _with_intervals(table, columns).select(*factors, *order)
