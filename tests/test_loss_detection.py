@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from quiclab.experiment import Runs, execute
 from quiclab.losses import rfc8985, rfc9002
 from quiclab.losses.events import AckReceived, Lost, Sent
 from quiclab.losses.tcp_trace import _declared
@@ -215,7 +216,7 @@ def test_extracted_data_is_stored_and_reported(tmp_path: Path) -> None:
     assert list(map(len, identities)) == [3, 3]
     assert not identities[0] & identities[1]
     directory = tmp_path / study.name
-    outcome = plan.run(Store(directory), workers=1)
+    outcome = execute(Runs.of(plan), Store(directory), plan.executor(workers=1))
     assert outcome.failures == []
     write_manifest(study, directory, 1, partial=True)
     evaluation = Evaluation(study, tmp_path)

@@ -10,6 +10,7 @@ import pytest
 
 from conftest import tool
 from quiclab.errors import QuiclabError
+from quiclab.experiment import Runs, execute
 from quiclab.store import Store
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import write_manifest
@@ -92,7 +93,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("results")
     study = find(STUDY)
     directory = results_directory(study, out)
-    outcome = Plan(study, list(study.points((ENGINE,), 1, variants=()))[:SETTINGS]).run(Store(directory))
+    plan = Plan(study, list(study.points((ENGINE,), 1, variants=()))[:SETTINGS])
+    outcome = execute(Runs.of(plan), Store(directory), plan.executor())
     assert outcome.done == SETTINGS
     write_manifest(study, directory, 1, partial=True, variants=())
     return out

@@ -159,6 +159,12 @@ def test_runs_are_added_until_intervals_are_narrow(tmp_path: Path) -> None:
     assert (code, said.count("\n"), "--adaptive: expected a percentage above 0" in said) == (2, 1, True)
 
 
+def test_a_wrong_executor_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    code, _, said = invoke("study", "run", STUDY, "--executor", "dask", "--out", tmp_path / "out")
+    assert (code, "--executor: expected `processes`, `ray`" in said) == (2, True)
+    assert not (tmp_path / "out").exists()
+
+
 def test_runs_are_added_until_claims_are_decided(tmp_path: Path) -> None:
     code, _, said = invoke("study", "run", STUDY, "--adaptive", "verdicts", "--jobs", "1", "--out", tmp_path)
     assert code == 0, said

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from quiclab.experiment import Runs
+from quiclab.experiment import Runs, execute
 from quiclab.report import figures
 from quiclab.result import RunResult, run
 from quiclab.scenario import Scenario
@@ -217,7 +217,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Evaluation]:
     keep = {"path": ("10mbit_112ms",)}
     points = list(study.points(study.with_reference(["lab-quic"]), 2, keep))
     directory = out / study.name
-    Plan(study, points).run(Store(directory), workers=1)
+    plan = Plan(study, points)
+    execute(Runs.of(plan), Store(directory), plan.executor(workers=1))
     (directory / "sweep.json").write_text(json.dumps({"runs": 2, "partial": True}))
     return study, Evaluation(study, out)
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from statistics import fmean
 
 from quiclab.errors import QuiclabError
+from quiclab.experiment import Runs, execute
 from quiclab.store import Store
 from quiclab.study import Point
 from quiclab.study.evaluate import Evaluation
@@ -110,7 +111,8 @@ def later_points(evaluation: Evaluation, number: int) -> list[Point]:
 
 def run(evaluation: Evaluation, points: Sequence[Point], workers: int | None) -> bool:
     """Make the runs that are missing; returns whether all are there."""
-    outcome = Plan(evaluation.study, points).run(Store(evaluation.directory), workers=workers)
+    plan = Plan(evaluation.study, points)
+    outcome = execute(Runs.of(plan), Store(evaluation.directory), plan.executor(workers=workers))
     return not outcome.failed and not outcome.interrupted
 
 

@@ -18,7 +18,7 @@ from quiclab.cli.study_request import Request, read_plans
 from quiclab.cli.values import ExecutorOption, JobsOption, JsonOption, share_of
 from quiclab.equal_runs import without_effect
 from quiclab.errors import QuiclabError, StoppedError
-from quiclab.experiment import Runs, shards
+from quiclab.experiment import Runs, execute, shards
 from quiclab.formats import counted
 from quiclab.libraries import check_libraries
 from quiclab.store import Store
@@ -65,10 +65,12 @@ def run_command(
 
     def make(plan: Plan, store: Store, manifest: Manifest) -> Outcome:
         plan = Plan(plan.study, with_more(plan.study, plan.points, manifest.more))
-        return plan.run(store, executor=executor, workers=jobs, trial=partial(try_study, plan))
+        return execute(Runs.of(plan), store, plan.executor(executor, jobs), trial=partial(try_study, plan))
 
     def action(study: Study) -> None:
-        outcomes[study.name] = with_results(request.plan(study), request, out, make)
+        plan = request.plan(study)
+        plan.executor(executor, jobs)  # an error before anything is written
+        outcomes[study.name] = with_results(plan, request, out, make)
 
     for_each(request.studies(), action)
     if adaptive is not None:

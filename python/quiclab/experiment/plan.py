@@ -184,9 +184,10 @@ class Plan(ABC):
                 raise
             raise RequestError(text, path=error.path, kind=error.kind, suggestion=error.suggestion) from error
 
-    @abstractmethod
     def about(self, index: int, error: RequestError) -> str:
-        """Return the message of an error of a setting, with its name."""
+        """Return the message of an error of a setting, with the name of the setting if it has one."""
+        del index
+        return error.message
 
     @cached_property
     def _identified(self) -> tuple[bytearray, list[str | None]]:

@@ -5,8 +5,7 @@ A study file needs the names here; the modules are the steps from a design to ve
 ============================================ ================================================================
 `definition`                                 a study: `design`, `measures` and `presentation`, made of `parts`
 `registry`                                   finds the study files
-`plan`, `job`, `inputs`                      from a study to its runs, each with its identity
-`sweep`, `workers`, `store`, `manifest`      runs over worker processes, with results that survive a kill
+`plan`, `recording`, `manifest`              from a study to a plan (`quiclab.experiment`), and the numbers of its runs
 `trial`                                      metrics and claims tried on the first run
 `published`                                  published tables
 `evaluate`, `compare`, `multiverse`, `maps`  results as samples and tables, compared with published ones

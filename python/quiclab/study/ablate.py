@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from quiclab.errors import QuiclabError
-from quiclab.experiment import Outcome
+from quiclab.experiment import Outcome, Runs, execute
 from quiclab.store import Store
 from quiclab.study.ablation import Worlds
 from quiclab.study.explanation import filled
@@ -101,7 +101,8 @@ def make(found: Needed, out: Path, workers: int | None = None) -> Outcome:
             points = (point for point in points if point.variant == variant)
             wanted = with_more(study, among(study, points, settings), manifest.more)
             title = f"{name} with {variant}" if variant else name
-            made.add(Plan(study, wanted).run(store, workers=workers, title=title))
+            plan = Plan(study, wanted)
+            made.add(execute(Runs.of(plan), store, plan.executor(workers=workers), title=title))
         if made.interrupted:
             break
     return made

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from quiclab.experiment import Outcome, until
+from quiclab.experiment import Outcome, Runs, execute, until
 from quiclab.progress import BeatingProgress
 from quiclab.repetitions import MIN_RUNS, next_count, relative_width
 from quiclab.store import Store
@@ -168,7 +168,8 @@ class Rounds:
         engines = tuple(dict.fromkeys(engine for engine, _, _ in more))
         points = with_more(study, among(study, study.points(engines, 1, variants=()), more), more)
         store = Store(results_directory(study, self.out))
-        return Plan(study, points).run(store, executor=self.executor, workers=self.workers)
+        plan = Plan(study, points)
+        return execute(Runs.of(plan), store, plan.executor(self.executor, self.workers))
 
     def _judge(self) -> tuple[dict[str, Judgement], Wanted]:
         """Judge all claims; returns the judgements, and the runs that settings of open claims get, by study."""

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 from quiclab import experiment, tree
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.experiment import Outcome, Recipe, Runs, Task
+from quiclab.experiment import Recipe
 from quiclab.files import read_text
 from quiclab.libraries import np
 from quiclab.scenario import Scenario, load
 from quiclab.stacks.registry import catalogue
-from quiclab.store import Store
 from quiclab.study import Point, Study
 from quiclab.study.recording import Whole
 
@@ -174,37 +173,6 @@ class Plan(experiment.Plan):
             (recipe, sets), scenario = self.setting(index), self.scenario(index)
             found.append(FirstRun(point, scenario, seed, recipe, recipe.replay(sets, scenario, seed)))
         return found
-
-    def run(
-        self,
-        store: Store,
-        *,
-        executor: str = "processes",
-        workers: int | None = None,
-        title: str = "",
-        trial: Callable[[Task, Mapping[str, Any]], None] | None = None,
-        stream: TextIO | None = None,
-    ) -> Outcome:
-        """Make the runs that are not stored.
-
-        Parameters
-        ----------
-        store, title, trial, stream
-            As of `execute`.
-        executor, workers
-            Where they run: see `executors.executor_of`.
-
-        Raises
-        ------
-        RequestError
-            If there is no such executor.
-        QuiclabError
-            As of `execute`.
-        """
-        runs = Runs.of(self)
-        with store.locked():
-            where = self.executor(executor, workers)
-            return experiment.execute(runs, store, where, title=title, trial=trial, stream=stream)
 
 
 def _shown(file: Path, name: str) -> Path:
