@@ -31,9 +31,10 @@ def load_times(name: str, runs: int = 2, variant: str = "", **where: str) -> dic
     points = list(study.points(("lab-quic",), runs, only, (variant,) if variant else ()))
     found: dict[tuple[object, ...], list[float]] = {}
     for job in Plan(study, points).first_runs():
-        result = quiclab.run(Scenario.from_dict(json.loads(job.scenario)), job.seed, base_dir=ROOT / "scenarios")
-        key = job.point.key
-        found.setdefault(key, []).append(study.measures.metric.value(result, {}))
+        scenario = Scenario.from_dict(json.loads(job.scenario))
+        for seed in range(job.seed, job.seed + job.point.runs):
+            result = quiclab.run(scenario, seed, base_dir=ROOT / "scenarios")
+            found.setdefault(job.point.key, []).append(study.measures.metric.value(result, {}))
     return {key: fmean(values) for key, values in found.items()}
 
 

@@ -101,7 +101,7 @@ def test_a_killed_study_continues_to_the_same_table(whole: dict[str, bytes], tmp
     assert code == 1
     assert "are missing" in complaint
     progress = study_run(out, jobs=2)
-    assert f"{RUNS - 2 * FLUSH_RUNS} of {RUNS} runs to do" in progress
+    assert f"{RUNS} of {RUNS} runs complete, {RUNS - 2 * FLUSH_RUNS} of them new" in progress
     assert outputs(out) == whole
 
 
