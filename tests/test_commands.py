@@ -33,8 +33,10 @@ RATES = "links.down1.rate=5Mbit/s,20Mbit/s"
 #: Commands without `--json`, and why.
 WITHOUT_JSON = {"shell": "its output is that of the command it runs"}
 #: Commands that write to results directories, which are stores: they add.
-STORES = {"sweep run", "sweep merge", "study run", "study merge"}
-STORES |= {"study decide", "study ablate", "study report", "study package"}
+STORES = {
+    *("sweep run", "sweep merge"),
+    *("study run", "study merge", "study decide", "study ablate", "study report", "study package"),
+}
 #: Of these, and of commands that only read results, `--out` is the results directory.
 READ = {"study table", "study compare", "study multiverse", "verify"}
 #: Arguments with which each command prints JSON, in a folder that has the files they name, in this order.
@@ -62,8 +64,8 @@ JSON: dict[str, list[str]] = {
     "sweep merge": ["sweep", "merge", "small.plan.json", "--out", "merged"],
     "sweep run": ["sweep", "small.toml", "--vary", RATES, "--seeds", "2", "--jobs", "1", "--out", "swept"],
     "study list": ["study", "list"],
+    "study plan": ["study", "plan", STUDY, "--runs", "1", "--only", "batch=500", "--to", "study.plan.json"],
     "study run": ["study", "run", STUDY, "--runs", "1", "--only", "batch=500", "--jobs", "1"],
-    "study plan": ["study", "plan", STUDY, "--runs", "1", "--to", "study.plan.json"],
     "study table": ["study", "table", STUDY],
     "study compare": ["study", "compare", STUDY],
     "study report": ["study", "report", STUDY],
@@ -81,8 +83,8 @@ ELSEWHERE = {
     "trace import": "needs a file of the data set; tests/test_trace_import.py",
     "study inspect": "the same as `inspect`; tests/test_inspect.py",
     "study decide": "runs a whole study",
-    "study merge": "needs shards; tests/test_study_machinery.py",
     "study package": "requires a whole study",
+    "study merge": "requires shards; tests/test_study_machinery.py",
     "kernel build": "compiles a kernel",
     "kernel host": "takes minutes",
     "kernel calibrate": "needs root and the machine for itself",

@@ -32,7 +32,7 @@ def load_times(name: str, runs: int = 2, variant: str = "", **where: str) -> dic
     found: dict[tuple[object, ...], list[float]] = {}
     for job in Plan(study, points).first_runs():
         scenario = Scenario.from_dict(json.loads(job.scenario))
-        for seed in range(job.seed, job.seed + runs):
+        for seed in range(job.seed, job.seed + job.point.runs):
             result = quiclab.run(scenario, seed, base_dir=ROOT / "scenarios")
             found.setdefault(job.point.key, []).append(study.measures.metric.value(result, {}))
     return {key: fmean(values) for key, values in found.items()}

@@ -65,7 +65,7 @@ fn a_build_without_the_feature_refuses_it_in_a_sentence_that_names_the_feature()
     let (client, _) = client.rsplit_once("[[client.paths]]").unwrap();
     for (text, field) in [(&*server, "server.connect_ip"), (client, "client.connect_ip")] {
         let (config, _) = parse(text, "t.toml").unwrap();
-        let refused = crate::config::connect_ip::absent(&config).err().expect("it is refused").to_string();
+        let refused = crate::config::connect_ip::absent(&config).expect_err("it is refused").to_string();
         assert!(refused.contains(&format!("{field}: not supported by")), "{refused}");
         assert!(refused.contains("--features connect-ip") && !refused.contains('\n'), "{refused}");
     }
