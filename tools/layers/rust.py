@@ -81,7 +81,8 @@ def module_of(code: str, file: str, path: ModulePath, folder: Path, base: Path) 
             inner = blank(module.code[: match.end()]) + module.code[match.end() : end]
             module.children[name] = module_of(inner, file, (*path, name), folder / name, base)
         else:
-            places = (folder / f"{name}.rs", folder / name / "mod.rs")
+            # a file that several modules are made of stands beside them: `#[path]`
+            places = (folder / f"{name}.rs", folder.parent / f"{name}.rs")
             module.children[name] = read(next(p for p in places if p.exists()), (*path, name), folder / name, base)
         module.code = module.code[: match.start()] + blank(module.code[match.start() : end]) + module.code[end:]
     for match in re.finditer(r"\buse\s+(\w[^;]*);", module.code):

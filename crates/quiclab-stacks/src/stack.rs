@@ -1,6 +1,5 @@
 //! The stacks of this crate: quinn and noq, each with its entry in the catalogue.
 
-mod adapter;
 mod family;
 pub(crate) mod noq;
 mod paths;

@@ -2,12 +2,14 @@
 //! [`Stack`](crate::library::Stack), as far as it differs from quinn. Without the option `multipath` the connection is
 //! that of RFC 9000, on path 0; with it, `paths` opens, ranks and closes paths as an application of noq does.
 
-use super::{adapter::adapter, family, paths::Paths};
+use super::{family, paths::Paths};
 use crate::controller::{InFlightCounter, mirrored};
 use crate::crypto_observer::observed_crypto;
 use crate::lab_controller::lab_controller;
 use crate::library::{SeededIds, Snapshot};
+use adapter::Adapter;
 use bytes::{Bytes, BytesMut};
+use noq_proto as proto;
 use noq_proto::crypto::{CryptoError, HandshakeTokenKey};
 use noq_proto::{
     Connection, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, FourTuple, PathId, SendStream,
@@ -19,7 +21,14 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
+#[path = "adapter.rs"]
+#[allow(clippy::duplicate_mod, reason = "the types of the two libraries differ, and their names do not")]
+mod adapter;
+
 const NAME: &str = "noq";
+/// The library in Rust.
+#[cfg(test)]
+const MODULE: &str = "noq_proto";
 
 static INFO: LazyLock<StackInfo> = LazyLock::new(|| {
     let own = [
@@ -82,14 +91,9 @@ impl NativeStack for NoqStack {
     }
 
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn quiclab_core::Endpoint>, Problem> {
-        family::build(&INFO, request, Noq::new)
+        family::build(&INFO, request, Adapter::new)
     }
 }
-
-adapter!(
-    /// One end of a noq connection.
-    Noq, noq_proto
-);
 
 // packets are shown with their path; carriers use path 0 only
 observed_crypto!(noq_proto, connection ID ConnectionId, receiver &Self, path path_id: noq_proto::PathId);

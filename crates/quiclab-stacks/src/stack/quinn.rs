@@ -1,13 +1,15 @@
 //! quinn: `quinn-proto` 0.11 behind [`Stack`](crate::library::Stack), as far as it differs from noq.
 
-use super::{adapter::adapter, family};
+use super::family;
 use crate::controller::{InFlightCounter, mirrored};
 use crate::crypto_observer::observed_crypto;
 use crate::lab_controller::lab_controller;
 use crate::library::{Parts, SeededIds, Snapshot};
+use adapter::Adapter;
 use bytes::{Bytes, BytesMut};
 use quiclab_core::{OptionInfo, Problem, RecoveryState, StackAbilities, StackInfo};
 use quiclab_transport::{EndpointRequest, NativeStack, options};
+use quinn_proto as proto;
 use quinn_proto::crypto::HandshakeTokenKey;
 use quinn_proto::{
     Connection, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, Event, FrameStats, SendStream,
@@ -18,7 +20,14 @@ use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
+#[path = "adapter.rs"]
+#[allow(clippy::duplicate_mod, reason = "the types of the two libraries differ, and their names do not")]
+mod adapter;
+
 const NAME: &str = "quinn";
+/// The library in Rust.
+#[cfg(test)]
+const MODULE: &str = "quinn_proto";
 
 static INFO: LazyLock<StackInfo> = LazyLock::new(|| {
     let own = [
@@ -78,14 +87,9 @@ impl NativeStack for QuinnStack {
     }
 
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn quiclab_core::Endpoint>, Problem> {
-        family::build(&INFO, request, Quinn::new)
+        family::build(&INFO, request, Adapter::new)
     }
 }
-
-adapter!(
-    /// One end of a quinn connection.
-    Quinn, quinn_proto
-);
 
 observed_crypto!(quinn_proto, connection ID &ConnectionId, receiver Arc<Self>, path);
 
