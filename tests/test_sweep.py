@@ -18,6 +18,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import quiclab
 from conftest import swept
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.executors import Processes
@@ -130,6 +131,19 @@ def test_large_results_do_not_wait_for_others(tmp_path: Path, monkeypatch: pytes
 def _no_space(descriptor: int) -> None:
     del descriptor
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_metric_of_an_end_is_measured_by_its_definition(small: Path, tmp_path: Path) -> None:
+    result = quiclab.sweep(
+        small,
+        vary={"links.down1.rate": ["10 Mbit/s"]},
+        metrics=["srtt", "sender.srtt_ms", "receiver.srtt_ms", "flows.dc.receiver.srtt_ms"],
+        seeds=1,
+        out=tmp_path,
+    )
+    (row,) = result.settings.iter_rows(named=True)
+    assert row["srtt_ms.mean"] == row["sender.srtt_ms.mean"] > 0
+    assert row["receiver.srtt_ms.mean"] == row["flows.dc.receiver.srtt_ms.mean"] != row["srtt_ms.mean"]
 
 
 def test_completed_runs_are_reused(small: Path, tmp_path: Path) -> None:

@@ -54,6 +54,11 @@ SWEEP = ("--seeds", "2", "--jobs", "1")
         (["--vary", "links.down1.rate=5Mbit/s", "--set", "links.down1.rate=6Mbit/s"], "both set links.down1.rate"),
         (["--metric", "goodputt"], "--metric: unknown metric `goodputt`; .*did you mean `goodput`"),
         (["--metric", "goodput,,lost"], '--metric: expected names joined by commas, got "goodput,,lost"'),
+        (
+            ["--metric", "sender.min_rtt_m"],
+            "--metric: unknown metric `sender.min_rtt_m`; .*`sender.min_rtt_ms`",
+        ),
+        (["--metric", "min_rtt_ms"], "--metric: expected `sender.min_rtt_ms` or `receiver.min_rtt_ms`"),
         (["--metric", "flows.dc.sender.min_rtt_m"], "--metric flows.dc.sender: .*did you mean `min_rtt_ms`"),
         (["--metric", "elements.dc.sendr.sent.packets"], "--metric elements: .*did you mean `dc.sender`"),
         (["--metric", "flows.cd.delivered_bytes"], "--metric flows: unknown name `cd`; expected `dc`"),

@@ -1,8 +1,9 @@
 """Metrics of a sweep: numbers that `--metric` names, each measured in a run.
 
 A metric of flows has a column for each flow where a scenario has several: `goodput_mbps.main`; of a flow with a `count`
-it is the mean over its flows. Some can be measured in a window of time: `goodput@10s..60s`. Any other number of a
-result is named by its path, such as `flows.main.sender.srtt_ms` or `elements.down1.dropped.packets`.
+it is the mean over its flows. Some can be measured in a window of time: `goodput@10s..60s`. Every metric that an end
+of a flow defines is one by its name, `sender.ack_frames_received`; any other number of a result is named by its path,
+such as `elements.down1.dropped.packets`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 from quiclab import windows
 from quiclab.errors import RequestError, alternatives, nearest, unexpected, unknown
 from quiclab.libraries import np
+from quiclab.metrics import metrics
 from quiclab.quantity import parse
 from quiclab.windows import Window
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
     from quiclab.result import FlowResult, RunResult
 
+#: Ends of a flow, as results name them.
+ENDS: Final = ("sender", "receiver")
 #: Interval of the samples that percentiles over time are of, where the scenario has none.
 SERIES_INTERVAL: Final = "10 ms"
 EVERYTHING: Final = Window(after_s=-math.inf)
@@ -93,9 +97,31 @@ def _sender(*names: str) -> Callable[[RunResult, str], float]:
     return measure
 
 
-def _receiver(name: str) -> Callable[[RunResult, str], float]:
-    """Return the metric of a receiver."""
-    return lambda result, flow: _number(_flow(result, flow).receiver.get(name))
+def _of_end(text: str, name: str = "", label: str = "", workload: str | None = None) -> Metric:
+    """Return the metric of an end of a flow, such as `sender.lost_packets`, from its definition.
+
+    Parameters
+    ----------
+    text
+        The end, and the name of its number.
+    name, label, workload
+        As of `Metric`, where it has a short name.
+    """
+    end, _, key = text.partition(".")
+    ordered = sorted(metrics(), key=lambda metric: f"`{workload}`" not in metric.element)
+    defined = {item: metric for metric in ordered[::-1] if metric.at_end for item in metric.names}
+    if (metric := defined.get(key)) is None:
+        names = [f"{end}.{item}" for end in ENDS for item in defined]
+        raise unknown("metric", text, names, "--metric", "quiclab result metrics")
+    return Metric(
+        name or text,
+        f"{name}_{metric.unit}" if name and metric.unit in ("ms", "packets") else name or text,
+        label or f"{key} of the {end}",
+        metric.unit,
+        metric.meaning.rstrip("."),
+        of_flow=lambda result, flow: _number(getattr(_flow(result, flow), end).get(key)),
+        workload=workload,
+    )
 
 
 def _samples(end: str, metric: str, statistic: Callable[[Any], float]) -> _Sampled:
@@ -194,38 +220,10 @@ METRICS: Final = (
         "packets sent again by TCP; packets declared lost by QUIC, which sends their data again",
         of_flow=_sender("retransmitted_packets", "lost_packets"),
     ),
-    Metric(
-        "lost",
-        "lost_packets",
-        "Declared lost",
-        "packets",
-        "packets that the sender declared lost",
-        of_flow=_sender("lost_packets"),
-    ),
-    Metric(
-        "congestion_events",
-        "congestion_events",
-        "Congestion events",
-        "",
-        "reductions of the congestion window",
-        of_flow=_sender("congestion_events"),
-    ),
-    Metric(
-        "srtt",
-        "srtt_ms",
-        "Smoothed RTT at the end",
-        "ms",
-        "smoothed RTT of the sender at the end of the run",
-        of_flow=_sender("srtt_ms"),
-    ),
-    Metric(
-        "min_rtt",
-        "min_rtt_ms",
-        "Minimum RTT",
-        "ms",
-        "smallest RTT that the sender knows at the end of the run",
-        of_flow=_sender("min_rtt_ms"),
-    ),
+    _of_end("sender.lost_packets", "lost", "Declared lost"),
+    _of_end("sender.congestion_events", "congestion_events", "Congestion events"),
+    _of_end("sender.srtt_ms", "srtt", "Smoothed RTT at the end"),
+    _of_end("sender.min_rtt_ms", "min_rtt", "Minimum RTT"),
     *(
         Metric(
             f"rtt_p{percent}",
@@ -259,26 +257,15 @@ METRICS: Final = (
         for percent in (50, 95, 99)
     ),
     *(
-        Metric(
+        _of_end(
+            f"receiver.frame_delay_ms_p{percent}",
             f"frame_delay_p{percent}",
-            f"frame_delay_p{percent}_ms",
             f"Frame delay, {percent}th percentile" if percent != 50 else "Frame delay, median",
-            "ms",
-            f"{percent}th percentile over the frames of a live video of the time from capture to the last byte",
-            of_flow=_receiver(f"frame_delay_ms_p{percent}"),
-            workload="live",
+            "live",
         )
         for percent in (50, 95, 99)
     ),
-    Metric(
-        "late_share",
-        "late_share",
-        "Share of late or missing frames",
-        "",
-        "share of the frames of a live video that arrived after their deadline or not at all",
-        of_flow=_receiver("late_share"),
-        workload="live",
-    ),
+    _of_end("receiver.late_share", "late_share", "Share of late or missing frames", "live"),
     Metric(
         "fairness",
         "fairness",
@@ -357,7 +344,7 @@ def measures(names: Iterable[str], kinds: Mapping[str, str]) -> list[Measure]:
     Parameters
     ----------
     names
-        Names of metrics, or paths in a result.
+        Names of metrics, an end and the name of its metric, or paths in a result.
     kinds
         The flows of the scenario, as of `workloads`.
 
@@ -372,14 +359,16 @@ def measures(names: Iterable[str], kinds: Mapping[str, str]) -> list[Measure]:
         raise unexpected("--metric", "names joined by commas", ",".join(asked))
     for name in dict.fromkeys(asked):
         base, at, window = name.partition("@")
-        if base in known:
-            metric = known[base] if not at else _windowed(known[base], window)
+        if (metric := _of_end(base) if base.partition(".")[0] in ENDS else known.get(base)) is not None:
+            metric = metric if not at else _windowed(metric, window)
             having = [flow for flow, kind in kinds.items() if metric.workload in (None, kind)]
             if not having:
                 raise unexpected("--metric", f"a flow with the workload `{metric.workload}` for `{base}`", got="none")
             found += _columns(metric, having, f"@{window}" if at else "")
         elif name.split(".")[0] in ("flows", "elements", "run", "series") and "." in name:
             found.append(Measure(name, name, "", _at(name)))
+        elif any(name in metric.names for metric in metrics() if metric.at_end):
+            raise unexpected("--metric", alternatives([f"{end}.{name}" for end in ENDS]), name)
         else:
             raise unknown("metric", name, known, "--metric", "quiclab sweep --list-metrics")
     return found
