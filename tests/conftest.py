@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -22,6 +23,8 @@ from quiclab.executors import Processes
 from quiclab.kernel import newest_kernel
 from quiclab.lane.adapter import load_adapters
 from quiclab.lane.run import Lane
+from quiclab.metrics import metrics, pattern
+from quiclab.result import RunResult
 from quiclab.stacks import catalogue
 from quiclab.store import Store
 from quiclab.sweeps import Plan
@@ -133,6 +136,20 @@ def swept(plan: Plan, directory: Path, workers: int = 1) -> pl.DataFrame:
     outcome = session.run()
     assert (outcome.done, outcome.failures) == (outcome.total, [])
     return session.tables().runs
+
+
+def undefined(result: RunResult) -> set[str]:
+    """Numbers of a result and of its time series that no metric defines."""
+    numbers = {name for element in result.elements.values() for name in element["statistics"]}
+    numbers |= {name for flow in result.flows.values() for end in (flow.sender, flow.receiver) for name in end}
+    sampled = set() if result.series.is_empty() else set(result.series["metric"].cast(str))
+    return without_definition(numbers) | without_definition(sampled, "in_series")
+
+
+def without_definition(names: Iterable[str], place: str = "at_end") -> set[str]:
+    """Names that no metric has at the end of a run, or in time series."""
+    known = [name for metric in metrics() if getattr(metric, place) for name in metric.names]
+    return {name for name in names if not re.fullmatch("|".join(map(pattern, known)), name)}
 
 
 def has_stack(name: str) -> bool:

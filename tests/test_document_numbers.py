@@ -33,6 +33,7 @@ NUMBERS = [
     ("docs/reports.md", r"at most (\S+ %) of them", share(REFUTED_SHARE)),
     ("docs/reports.md", r"fewer than (\w+) runs", WORDS[MIN_RUNS]),
     ("docs/reports.md", r"runs, up to (\d+) each", MAX_RUNS),
+    ("docs/reports.md", r"points within (\S+ %) or", share(fidelity.EQUIVALENCE_SHARE)),
     ("docs/reports.md", r"or (\w+) standard errors", WORDS[int(fidelity.EQUIVALENCE_ERRORS)]),
     ("docs/commands.md", r"summary alone, every (\d+) ms", STEP_MS),
     ("docs/recordings.md", r"time series every (\d+ \w+)", TEMPLATE["record"]["series_interval"]),

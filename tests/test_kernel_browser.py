@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from conftest import ROOT, without_browser
+from conftest import ROOT, without_browser, without_definition
 from quiclab import cli
 from quiclab.browser import client, curl, quinn
 from quiclab.browser.chromium import Chromium, environment, key_hash
@@ -298,6 +298,7 @@ def test_the_first_round_is_discarded_and_loads_without_a_ticket_are_repeated() 
     assert len(loads.discarded) == 2
     statistics = client.report(loads, None)["statistics"]
     assert (statistics["loads"], statistics["early_data_sent_loads"]) == (4, 2)
+    assert without_definition(statistics) == set()
 
 
 def test_loads_that_never_have_a_ticket_come_to_an_end() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from conftest import undefined
 from quiclab.errors import QuiclabError
 from quiclab.kernel.programs import live_program
 from quiclab.lane import doctor
@@ -95,6 +96,7 @@ def test_the_kernels_tcp_carries_a_download(tmp_path: Path) -> None:
     assert min(columns["cwnd_bytes"]) >= 1448
     assert server["statistics"]["min_rtt_ms"] >= 1e3 * RTT_S
     assert server["statistics"]["TcpExt.TCPOrigDataSent"] >= SIZE / 1448
+    assert undefined(result) == set()
 
 
 @pytest.mark.parametrize("stack", sorted(set(load_adapters()) - {"linux"}))
@@ -106,6 +108,7 @@ def test_a_program_that_is_there_carries_a_download(tmp_path: Path, stack: str) 
     result = run(tmp_path, stack, '{ kind = "download", size = "100 kB" }', sender=sender)
     flow = result.flows["main"]
     assert flow.completed, result.warnings
+    assert undefined(result) == set()
     # iperf3 counts what was on its way when it had enough
     assert flow.delivered_bytes >= SIZE
     if adapter.file.format != "iperf3":

@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 
 import quiclab
-from conftest import ROOT
-from quiclab.metrics import Statistics, metrics, pattern, result_schema
+from conftest import ROOT, undefined
+from quiclab.metrics import Statistics, metrics, result_schema
 from quiclab.native import extension
 from quiclab.report.summary import run_summary
 from quiclab.scenario import load
@@ -32,25 +32,14 @@ SCENARIOS = {
 }
 
 
-def defined(in_series: bool) -> re.Pattern[str]:
-    """Return a pattern of all names at the end of a run, or in time series."""
-    known = [metric for metric in metrics() if (metric.in_series if in_series else metric.at_end)]
-    return re.compile("|".join(pattern(name) for metric in known for name in metric.names))
-
-
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_number_of_a_result_has_a_definition(name: str) -> None:
     scenario = load(ROOT / "scenarios" / f"{name}.toml").with_values(
         {"duration": SCENARIOS[name], "record.series_interval": "500 ms"}
     )
     result = quiclab.run(scenario)
-    at_end = {name for element in result.elements.values() for name in element["statistics"]}
-    at_end |= {name for flow in result.flows.values() for end in (flow.sender, flow.receiver) for name in end}
-    assert at_end
-    assert {name for name in at_end if not defined(False).fullmatch(name)} == set()
-    in_series = set(result.series["metric"].cast(str))
-    assert in_series
-    assert {name for name in in_series if not defined(True).fullmatch(name)} == set()
+    assert not result.series.is_empty()
+    assert undefined(result) == set()
     jsonschema.validate(result.data, result_schema())
 
 
@@ -84,8 +73,7 @@ def test_totals_of_the_connections_of_a_flow_add_up(stack: str) -> None:
         assert expected["packets_sent"] > 0
         found = getattr(several.flows["web"], end)
         assert {name: found.get(name) for name in expected} == pytest.approx(expected, rel=0.2)
-    in_series = set(several.series["metric"].cast(str))
-    assert {name for name in in_series if not defined(True).fullmatch(name)} == set()
+    assert undefined(several) == set()
 
 
 def test_the_objects_of_a_page_with_several_servers_are_counted_once() -> None:

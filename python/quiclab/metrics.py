@@ -22,7 +22,8 @@ class Metric:
     element
         Which element has it, and under which condition.
     names
-        Names of its numbers: one, or those of a distribution; `<k>` stands for the number of a link or path.
+        Names of its numbers: one, or those of a distribution; `<k>` stands for the number of a link or path, `<name>`
+        for the name of a counter of the kernel.
     kind
         `counter` (a total since the start; those of several connections add up), `gauge`, `mean`, `minimum`, `maximum`,
         `time` or `distribution`.
@@ -44,8 +45,8 @@ class Metric:
 
 
 def pattern(name: str) -> str:
-    """Return the regular expression of a name, in which the number of a link or path is open."""
-    return re.escape(name).replace("<k>", "[0-9]+")
+    """Return the regular expression of a name, in which the number of a link or path, or a counter, is open."""
+    return re.escape(name).replace("<k>", "[0-9]+").replace("<name>", "[A-Za-z0-9]+")
 
 
 @cache
@@ -71,8 +72,8 @@ def result_schema() -> dict[str, Any]:
     schema["$defs"]["Statistics"] = {
         "type": "object",
         "description": "Metrics over the whole run.",
-        "properties": {name: about for name, about in sorted(numbers.items()) if "<k>" not in name},
-        "patternProperties": {f"^{pattern(name)}$": about for name, about in sorted(numbers.items()) if "<k>" in name},
+        "properties": {name: about for name, about in sorted(numbers.items()) if "<" not in name},
+        "patternProperties": {f"^{pattern(name)}$": about for name, about in sorted(numbers.items()) if "<" in name},
         "additionalProperties": {"type": "number"},
     }
     schema["properties"]["series"] = {

@@ -1,5 +1,5 @@
-//! Metrics of the kernel lane. quiclab-live measures them; they stand here because documents are made without it: it is a program,
-//! and for Linux only.
+//! Metrics of the kernel lane. quiclab-live and the client of a browser measure them; they stand here because documents are made
+//! without these: they are programs, and for Linux only.
 
 quiclab_core::metrics! {
     /// What a link of the kernel has done.
@@ -36,5 +36,84 @@ quiclab_core::metrics! {
         sent_bytes: Counter, Series;
         /// IP packets received so far.
         received_bytes: Counter, Series;
+    }
+
+    /// The kernel's account of a connection: `TCP_INFO` (tcp(7)) and the counters of its network namespace.
+    pub static LINUX: LinuxMetrics = "endpoint, `linux`" {
+        /// Congestion window.
+        cwnd_bytes: Gauge, Both;
+        /// Slow-start threshold; missing before there is one.
+        ssthresh_bytes: Gauge, Both;
+        /// Sent and neither acknowledged, reported by SACK nor marked lost, and sent again.
+        in_flight_bytes: Gauge, Both;
+        /// Smoothed RTT; missing before the first sample.
+        srtt_ms: Gauge, Both;
+        /// Mean deviation of the RTT; missing before the first sample.
+        rttvar_ms: Gauge, Both;
+        /// Minimum RTT; missing before the first sample.
+        min_rtt_ms: Gauge, Both;
+        /// Retransmission timeout.
+        rto_ms: Gauge, Both;
+        /// Pacing rate; missing where nothing is paced.
+        pacing_rate_mbps: Gauge, Both;
+        /// Latest sample of the delivery rate; missing before the first.
+        delivery_rate_mbps: Gauge, Both;
+        /// Segments sent again.
+        retransmitted_packets: Counter, Both;
+        /// Segments in flight that are marked lost.
+        marked_lost_packets: Gauge, Both;
+        /// Segments delivered.
+        delivered_packets: Counter, Both;
+        /// Of these, segments that the receiver's feedback says had a mark; with the feedback of RFC 3168 all that an acknowledgement
+        /// with ECE acknowledges.
+        marked_packets: Counter, Both;
+        /// Reordering that is assumed.
+        reordering_packets: Gauge, Both;
+        /// State of loss recovery: open 0, disorder 1, CWR 2, recovery 3, loss 4.
+        ca_state: Gauge, Both;
+        /// Written and not sent yet.
+        unsent_bytes: Gauge, Both;
+        /// Segments sent, those without data included.
+        packets_sent: Counter, End;
+        /// Segments received.
+        packets_received: Counter, End;
+        /// Bytes acknowledged.
+        acked_bytes: Counter, End;
+        /// Duplicates that the peer reported by DSACK.
+        spurious_losses: Counter, End;
+        /// Time with data in flight.
+        busy_ms: Counter, End;
+        /// Part of it that the peer's window limited.
+        window_limited_ms: Counter, End;
+        /// Part of it that the send buffer limited.
+        buffer_limited_ms: Counter, End;
+        /// Retransmission timeouts.
+        timeouts: Counter, End;
+        /// Tail loss probes.
+        tail_loss_probes: Counter, End;
+        /// Reductions of the window that were undone.
+        undos: Counter, End;
+        /// Recovery periods and timeouts, those undone included.
+        congestion_events: Counter, End;
+        /// Retransmissions except probes: Linux does not count losses.
+        lost_packets: Counter, End;
+        /// Counters of `/proc/net/netstat` that are not 0.
+        extended_counters as "TcpExt.<name>": Counter, End;
+        /// Counters of `/proc/net/snmp` that are not 0.
+        counters as "Tcp.<name>": Counter, End;
+    }
+
+    /// Loads of a page; `page_load_ms` and others of a load are those of the last one.
+    pub static BROWSER: BrowserMetrics = "client of `page`, browser" {
+        /// Loads that count.
+        loads: Counter, End;
+        /// From the start of the connection of the document to its end.
+        connect_ms: Time, End;
+        /// The part of it that is TLS or QUIC.
+        ssl_ms: Time, End;
+        /// Loads whose first request was sent as early data.
+        early_data_sent_loads: Counter, End;
+        /// Loads whose early data the server accepted.
+        early_data_accepted_loads: Counter, End;
     }
 }

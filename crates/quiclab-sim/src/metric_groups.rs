@@ -1,7 +1,7 @@
 //! All metrics of results, for documents and schemas.
 
 use crate::arrivals::{ARRIVALS, COMPLETIONS};
-use crate::kernel_metrics::{DEVICE, KERNEL_LINK};
+use crate::kernel_metrics::{BROWSER, DEVICE, KERNEL_LINK, LINUX};
 use crate::series::PROGRESS;
 use quiclab_core::MetricGroup;
 
@@ -18,6 +18,8 @@ pub fn metric_groups() -> Vec<MetricGroup> {
         COMPLETIONS.group(),
         KERNEL_LINK.group(),
         DEVICE.group(),
+        LINUX.group(),
+        BROWSER.group(),
     ]);
     groups
 }

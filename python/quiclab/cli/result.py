@@ -11,7 +11,7 @@ import typer
 from quiclab.cli.application import Application
 from quiclab.cli.values import JsonOption
 from quiclab.errors import unknown
-from quiclab.metrics import metrics, result_schema
+from quiclab.metrics import metrics, pattern, result_schema
 from quiclab.report import show
 from quiclab.tree import to_json
 
@@ -34,7 +34,11 @@ def metrics_command(
 ) -> None:
     """List the metrics of results and time series: name, kind, unit, element and meaning."""
     numbered = re.sub("[0-9]+", "<k>", name)  # that of a link or path
-    found = [item for item in metrics() if any(name in known or numbered in known for known in item.names)]
+    found = [
+        item
+        for item in metrics()
+        if any(name in known or numbered in known or re.fullmatch(pattern(known), name) for known in item.names)
+    ]
     if not found:
         raise unknown(
             "metric", name, [known for metric in metrics() for known in metric.names], "", "quiclab result metrics"

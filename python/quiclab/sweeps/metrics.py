@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from itertools import count, takewhile
+from re import fullmatch
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from quiclab import windows
 from quiclab.errors import RequestError, alternatives, nearest, unexpected, unknown
 from quiclab.libraries import np
-from quiclab.metrics import metrics
+from quiclab.metrics import metrics, pattern
 from quiclab.quantity import parse
 from quiclab.windows import Window
 
@@ -109,9 +110,9 @@ def _of_end(text: str, name: str = "", label: str = "", workload: str | None = N
     """
     end, _, key = text.partition(".")
     ordered = sorted(metrics(), key=lambda metric: f"`{workload}`" not in metric.element)
-    defined = {item: metric for metric in ordered[::-1] if metric.at_end for item in metric.names}
-    if (metric := defined.get(key)) is None:
-        names = [f"{end}.{item}" for end in ENDS for item in defined]
+    defined = [(item, metric) for metric in ordered if metric.at_end for item in metric.names]
+    if (metric := next((metric for item, metric in defined if fullmatch(pattern(item), key)), None)) is None:
+        names = [f"{end}.{item}" for end in ENDS for item, _ in defined]
         raise unknown("metric", text, names, "--metric", "quiclab result metrics")
     return Metric(
         name or text,

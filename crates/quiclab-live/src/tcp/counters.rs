@@ -2,6 +2,7 @@
 //!
 //! Each end of a flow has a namespace of its own: what is counted there is counted for its connections only.
 
+use quiclab_sim::LINUX;
 use std::collections::BTreeMap;
 
 /// Counters by name, such as `TcpExt.TCPSackRecovery`; those of 0 are left out.
@@ -43,13 +44,13 @@ pub fn summary(counters: &Counters) -> Vec<(&'static str, Option<f64>)> {
         Some(counts.fold(0.0, |sum, count| sum + count)) // `sum` of nothing is -0
     };
     vec![
-        ("timeouts", sum(&["TCPTimeouts"])),
-        ("tail_loss_probes", sum(&["TCPLossProbes"])),
-        ("undos", sum(&["TCPFullUndo", "TCPPartialUndo", "TCPDSACKUndo", "TCPLossUndo"])),
+        (LINUX.timeouts.name, sum(&["TCPTimeouts"])),
+        (LINUX.tail_loss_probes.name, sum(&["TCPLossProbes"])),
+        (LINUX.undos.name, sum(&["TCPFullUndo", "TCPPartialUndo", "TCPDSACKUndo", "TCPLossUndo"])),
         // a reduction for each recovery and each timeout, those undone counted, as lab-tcp counts them
-        ("congestion_events", sum(&["TCPSackRecovery", "TCPRenoRecovery", "TCPTimeouts"])),
+        (LINUX.congestion_events.name, sum(&["TCPSackRecovery", "TCPRenoRecovery", "TCPTimeouts"])),
         // Linux counts no losses: the retransmissions, without those that probe
-        ("lost_packets", sum(&["TCPLostRetransmit", "TCPFastRetrans", "TCPSlowStartRetrans"])),
+        (LINUX.lost_packets.name, sum(&["TCPLostRetransmit", "TCPFastRetrans", "TCPSlowStartRetrans"])),
     ]
 }
 

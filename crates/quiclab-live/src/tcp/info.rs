@@ -6,6 +6,7 @@
 use nix::sys::socket::getsockopt;
 use nix::{getsockopt_impl, setsockopt_impl, sockopt_impl};
 use quiclab_core::Phase;
+use quiclab_sim::LINUX;
 use std::io;
 use std::os::fd::AsFd;
 
@@ -168,22 +169,22 @@ impl Info {
         let mbps = |bytes_per_second: u64| bytes_per_second as f64 * 8.0 / 1e6;
         let known = |value: u64| Some(value as f64);
         vec![
-            ("cwnd_bytes", known(self.cwnd * self.mss_bytes)),
-            ("ssthresh_bytes", self.ssthresh.map(|threshold| (threshold * self.mss_bytes) as f64)),
-            ("in_flight_bytes", known(self.in_flight_bytes())),
-            ("srtt_ms", Some(ms(self.srtt_us)).filter(|&srtt| srtt > 0.0)),
-            ("rttvar_ms", Some(ms(self.rttvar_us)).filter(|_| self.srtt_us > 0)),
-            ("min_rtt_ms", self.min_rtt_us.map(ms)),
-            ("rto_ms", Some(ms(self.rto_us))),
-            ("pacing_rate_mbps", self.pacing_rate.map(mbps)),
-            ("delivery_rate_mbps", Some(mbps(self.delivery_rate)).filter(|&rate| rate > 0.0)),
-            ("retransmitted_packets", known(self.retransmitted)),
-            ("marked_lost_packets", known(self.lost)),
-            ("delivered_packets", known(self.delivered)),
-            ("marked_packets", known(self.delivered_ce)),
-            ("reordering_packets", known(self.reordering)),
-            ("ca_state", known(u64::from(self.ca_state))),
-            ("unsent_bytes", known(self.unsent_bytes)),
+            (LINUX.cwnd_bytes.name, known(self.cwnd * self.mss_bytes)),
+            (LINUX.ssthresh_bytes.name, self.ssthresh.map(|threshold| (threshold * self.mss_bytes) as f64)),
+            (LINUX.in_flight_bytes.name, known(self.in_flight_bytes())),
+            (LINUX.srtt_ms.name, Some(ms(self.srtt_us)).filter(|&srtt| srtt > 0.0)),
+            (LINUX.rttvar_ms.name, Some(ms(self.rttvar_us)).filter(|_| self.srtt_us > 0)),
+            (LINUX.min_rtt_ms.name, self.min_rtt_us.map(ms)),
+            (LINUX.rto_ms.name, Some(ms(self.rto_us))),
+            (LINUX.pacing_rate_mbps.name, self.pacing_rate.map(mbps)),
+            (LINUX.delivery_rate_mbps.name, Some(mbps(self.delivery_rate)).filter(|&rate| rate > 0.0)),
+            (LINUX.retransmitted_packets.name, known(self.retransmitted)),
+            (LINUX.marked_lost_packets.name, known(self.lost)),
+            (LINUX.delivered_packets.name, known(self.delivered)),
+            (LINUX.marked_packets.name, known(self.delivered_ce)),
+            (LINUX.reordering_packets.name, known(self.reordering)),
+            (LINUX.ca_state.name, known(u64::from(self.ca_state))),
+            (LINUX.unsent_bytes.name, known(self.unsent_bytes)),
         ]
     }
 
@@ -192,13 +193,13 @@ impl Info {
     pub fn totals(&self) -> Vec<(&'static str, Option<f64>)> {
         let known = |value: u64| Some(value as f64);
         vec![
-            ("packets_sent", known(self.segments_sent)),
-            ("packets_received", known(self.segments_received)),
-            ("acked_bytes", known(self.acked_bytes)),
-            ("spurious_losses", known(self.dsacks)),
-            ("busy_ms", Some(self.busy_us as f64 / 1e3)),
-            ("window_limited_ms", Some(self.window_limited_us as f64 / 1e3)),
-            ("buffer_limited_ms", Some(self.buffer_limited_us as f64 / 1e3)),
+            (LINUX.packets_sent.name, known(self.segments_sent)),
+            (LINUX.packets_received.name, known(self.segments_received)),
+            (LINUX.acked_bytes.name, known(self.acked_bytes)),
+            (LINUX.spurious_losses.name, known(self.dsacks)),
+            (LINUX.busy_ms.name, Some(self.busy_us as f64 / 1e3)),
+            (LINUX.window_limited_ms.name, Some(self.window_limited_us as f64 / 1e3)),
+            (LINUX.buffer_limited_ms.name, Some(self.buffer_limited_us as f64 / 1e3)),
         ]
     }
 }
