@@ -147,14 +147,32 @@ def test_a_plan_of_another_study_is_refused(tmp_path: Path) -> None:
 
 def test_runs_are_added_until_intervals_are_narrow(tmp_path: Path) -> None:
     options = ("--runs", "2", "--jobs", "1", "--out", tmp_path, "--json")
-    code, _, said = invoke("study", "run", STUDY, "--adaptive", "0.0001%", "--max-runs", "6", *options)
+    code, printed, said = invoke("study", "run", STUDY, "--adaptive", "0.0001%", "--max-runs", "6", *options)
     assert code == 0, said
+    [counts] = json.loads(printed)["studies"]
+    assert counts["runs"] == counts["runs_complete"] == counts["runs_new"] == len(Store(tmp_path / STUDY).identities())
     assert f"{STUDY}: round 1: open are intervals of {STUDY}; " in said
     evaluation = Evaluation(find(STUDY), tmp_path)
     wide = {
         key: item for key, item in evaluation.summaries("quinn").items() if item.high - item.mean > 1e-6 * item.mean
     }
     assert {item.n for item in wide.values()} == {6}
+
+
+def test_further_runs_are_those_of_the_settings_that_are_chosen(tmp_path: Path) -> None:
+    options = ("--runs", "2", "--jobs", "1", "--out", tmp_path)
+    assert invoke("study", "run", STUDY, *options)[0] == 0
+    code, _, said = invoke(
+        "study", "run", STUDY, "--only", "rate=5", "--adaptive", "0.0001%", "--max-runs", "6", *options
+    )
+    assert code == 0, said
+    counts = {key: item.n for key, item in Evaluation(find(STUDY), tmp_path).summaries("quinn").items()}
+    assert {key: count for key, count in counts.items() if 5 not in key} == {key: 2 for key in counts if 5 not in key}
+    assert 6 in counts.values()
+
+
+def test_a_wrong_precision_is_refused(tmp_path: Path) -> None:
+    options = ("--runs", "2", "--jobs", "1", "--out", tmp_path)
     code, _, said = invoke("study", "run", STUDY, "--adaptive", "much", *options)
     assert (code, said.count("\n"), "--adaptive: expected a percentage above 0" in said) == (2, 1, True)
 

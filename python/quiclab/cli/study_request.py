@@ -18,6 +18,7 @@ from quiclab.experiment import shards
 from quiclab.experiment.shards import are_texts, is_text, optional, whole
 from quiclab.native import MAX_SEED
 from quiclab.study import Study
+from quiclab.study.manifest import setting_of
 from quiclab.study.plan import Plan, available_engines
 from quiclab.study.registry import find_all
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from quiclab.study import Point
+    from quiclab.study.manifest import Setting
 
 MAX_RUNS: Final = 100_000
 
@@ -142,6 +144,12 @@ class Request:
         settings = study.points(tuple(present), self.runs, self.keep, variants)
         # the reference engine has variants only if it was chosen
         return [point for point in settings if not point.variant or point.engine in engines]
+
+    def settings(self, study: Study) -> set[Setting]:
+        """Return what is run for the points of a study that are no variants, without those of its reference engine."""
+        engines = self.engines_of(study)
+        points = study.points(tuple(engines), self.runs, self.keep, ())
+        return {setting_of(study, point.engine, point.key) for point in points}
 
     def plan(self, study: Study) -> Plan:
         """Return the plan of a study."""

@@ -18,7 +18,7 @@ from quiclab.cli.study_request import Request, read_plans
 from quiclab.cli.values import ExecutorOption, JobsOption, JsonOption, share_of
 from quiclab.equal_runs import without_effect
 from quiclab.errors import QuiclabError, StoppedError
-from quiclab.experiment import Runs, execute, shards
+from quiclab.experiment import Outcome, Runs, execute, shards
 from quiclab.formats import counted
 from quiclab.libraries import check_libraries
 from quiclab.store import Store
@@ -33,7 +33,6 @@ from quiclab.tree import to_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from quiclab.experiment import Outcome
     from quiclab.study import Study
     from quiclab.study.manifest import Manifest
 
@@ -79,8 +78,10 @@ def run_command(
             found, outcome = rounds.decide()
             say(name, told(found))
         else:
-            outcome = rounds.narrow(request.engines_of, precision)
+            outcome = rounds.narrow(request.settings, precision)
         check_complete(outcome)
+        for study, further in rounds.new.items():
+            outcomes.setdefault(study, Outcome()).add(further)
     report(name, outcomes, out, as_json)
 
 
@@ -193,4 +194,4 @@ def report(name: str, outcomes: Mapping[str, Outcome], out: Path, as_json: bool)
     if as_json:
         print(to_json({"schema": "quiclab.study_run/1", "study": name, "studies": rows}))
     if failures := sum(outcome.failed for outcome in outcomes.values()):
-        raise QuiclabError(f"{failures} runs failed; the output above lists them with the commands that replay them")
+        raise QuiclabError(f"{failures} runs failed; the output above has commands that replay them")

@@ -21,7 +21,7 @@ from quiclab.study.plan import Plan, results_directory
 from quiclab.study.registry import find, find_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from quiclab.study import Study
@@ -72,6 +72,8 @@ class Rounds:
         Number of runs that no setting exceeds.
     executor, workers
         Where runs are made: see `executors.executor_of`.
+    new
+        What became of the further runs of each study; a run that is stored already is not among them.
     """
 
     studies: Sequence[Study]
@@ -80,6 +82,7 @@ class Rounds:
     most: int = MAX_RUNS
     executor: str = "processes"
     workers: int | None = None
+    new: dict[str, Outcome] = field(default_factory=dict)
 
     def decide(self) -> tuple[Decisions, Outcome]:
         """Add runs until the claims are decided, with the default engine of each study.
@@ -100,13 +103,13 @@ class Rounds:
         outcome = self._add(judge)
         return (found or [Decisions()])[0], outcome
 
-    def narrow(self, engines: Callable[[Study], Sequence[str]], precision: float) -> Outcome:
+    def narrow(self, chosen: Callable[[Study], Collection[Setting]], precision: float) -> Outcome:
         """Add runs until the 95 % intervals of the metric of each study are narrow.
 
         Parameters
         ----------
-        engines
-            Engines of a study whose settings get runs.
+        chosen
+            Settings of a study that get runs.
         precision
             Half of an interval divided by the mean, at most.
 
@@ -117,7 +120,7 @@ class Rounds:
         """
 
         def judge() -> tuple[list[str], Wanted]:
-            wanted = {study.name: self._too_wide(study, engines(study), precision) for study in self.studies}
+            wanted = {study.name: self._too_wide(study, chosen(study), precision) for study in self.studies}
             return [f"intervals of {name}" for name, settings in wanted.items() if settings], wanted
 
         return self._add(judge)
@@ -138,7 +141,11 @@ class Rounds:
             made = Outcome()
             for name, settings in planned.items():
                 if settings and not made.interrupted:
-                    made.add(self._run(self._stored(name), settings))
+                    outcome = self._run(self._stored(name), settings)
+                    made_now = outcome.executed
+                    further = Outcome(made_now + outcome.failed, made_now, made_now, outcome.failed)
+                    self.new.setdefault(name, Outcome()).add(further)
+                    made.add(outcome)
             return made
 
         def more() -> bool:
@@ -194,15 +201,15 @@ class Rounds:
             engine = read.study.design.engines[0]
             self._note(read, setting_of(read.study, engine.name, key), target, wanted.setdefault(read.study.name, {}))
 
-    def _too_wide(self, study: Study, engines: Sequence[str], precision: float) -> dict[Setting, int]:
+    def _too_wide(self, study: Study, chosen: Collection[Setting], precision: float) -> dict[Setting, int]:
         """Return the settings whose intervals are too wide, with the number of runs that they get."""
         evaluation, found = Evaluation(study, self.out), dict[Setting, int]()
-        for engine in engines:
+        for engine in dict.fromkeys(engine for engine, _, _ in chosen):
             for key, summary in evaluation.summaries(engine).items():
                 ratio = relative_width(summary.mean, summary.high) / precision
                 setting = setting_of(evaluation.study, engine, key)
                 now = evaluation.planned(setting)
-                if ratio > 1:
+                if ratio > 1 and setting in chosen:
                     target = max(MIN_RUNS, next_count(now, self.most, now * ratio**2))
                     self._note(evaluation, setting, min(self.most, target), found)
         return found
