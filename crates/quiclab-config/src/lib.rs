@@ -1,4 +1,5 @@
-//! Documents in TOML and JSON: read, checked against the schema of the Rust type that they describe, decoded.
+//! Documents in TOML and JSON: parsed, checked against the schema of the Rust type that they describe,
+//! decoded.
 //!
 //! ```text
 //! tree      values and where they were written
@@ -15,9 +16,9 @@
 //! error     a problem with its place in the text
 //! ```
 //!
-//! The JSON Schema of a type holds its field names, types, defaults and limits (`quiclab_core::limits`). Checking a
-//! document against it before decoding finds every problem that concerns one field, with the path and the expected
-//! values; what depends on several fields is checked by the owner of the type afterwards.
+//! The JSON Schema of a type holds its field names, types, defaults and limits (`quiclab_core::limits`).
+//! Checking a document against it before decoding finds every problem that concerns one field, with the path
+//! and the expected values; constraints across fields are checked by the owner of the type afterwards.
 
 mod bounds;
 mod check;

@@ -1,4 +1,4 @@
-//! RED by hand, and its drops against the formulas of the papers.
+//! RED by hand, and its drops compared with the formulas of the papers.
 
 use super::control::{Action, Control, Parameters};
 use super::*;
@@ -9,7 +9,7 @@ fn bytes(count: u64) -> ByteCount {
     ByteCount::from_bytes(count)
 }
 
-/// Adds pieces of 1000 bytes at one time; the reasons for drops by number.
+/// Adds pieces of 1000 bytes at one time; returns the drop reasons by number.
 fn arrive(queue: &mut Discipline<Piece>, now: Time, numbers: std::ops::Range<u64>) -> Vec<(u64, DropReason)> {
     let mut dropped = Vec::new();
     for number in numbers {
@@ -40,7 +40,7 @@ fn the_average_is_that_of_linux() {
 
 #[test]
 fn with_equal_thresholds_and_no_average_red_is_a_step() {
-    // RFC 8257 section 3.1: a packet that meets more than the threshold is marked; from 4000 bytes on
+    // RFC 8257 section 3.1: a packet that finds more than the threshold is marked; from 4000 bytes on
     let options = "min_threshold = \"4 kB\"\nmax_threshold = \"4 kB\"\nweight_exponent = 0\necn = true";
     let mut red = queue("red", options);
     for round in 0..2_u64 {
@@ -56,7 +56,7 @@ fn with_equal_thresholds_and_no_average_red_is_a_step() {
         assert_eq!(marked, [4, 5, 6, 7]);
     }
     assert_eq!(red.totals().ce_marks, 8);
-    // what is not ECN-capable is dropped, and passes with `no_drop`; `hard_drop` drops what is
+    // packets that are not ECN-capable are dropped, and pass with `no_drop`; `hard_drop` drops the others
     let forced = [(4, DropReason::RedForced), (5, DropReason::RedForced)];
     assert_eq!(arrive(&mut red, at(9000), 0..6), forced);
     let mut lenient = queue("red", &format!("{options}\nno_drop = true"));
@@ -100,7 +100,7 @@ fn stationary_drops_follow_the_average_backlog() {
         }
         let longest = 1.0 / probability;
         let mean = (1.0 + longest) / 2.0;
-        // five standard errors of the mean of uniform spacings; the first needs one packet more
+        // five standard errors of the mean of uniform spacings; the first needs one more packet
         let slack = 5.0 * longest / libm::sqrt(12.0 * f64::from(drops)) + 1.0 / f64::from(drops);
         let found = spacings.iter().sum::<f64>() / f64::from(drops);
         assert!((found - mean).abs() < slack, "{average}: {found} for {mean} +- {slack}");
