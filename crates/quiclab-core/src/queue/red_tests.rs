@@ -131,12 +131,12 @@ fn an_idle_time_decreases_the_average_as_the_table_does() {
     ] {
         let mut state = Control::new(&config, &parameters).at(&parameters, 8000);
         state.is_idle(&parameters, at(1000));
-        state.is_idle(&parameters, at(1000 + idle_us / 2)); // asked once more
+        state.is_idle(&parameters, at(1000 + idle_us / 2)); // called once more
         state.arrives(&parameters, at(1000 + idle_us), 0, &mut RandomStream::new(1, "queue"));
         let expected = libm::floor(bytes_after * 4.0) / 4.0;
         assert_eq!(state.average_bytes(&parameters), expected, "{idle_us}");
     }
-    // without a time of a packet the average takes part of the empty queue only
+    // without a packet time the idle time has no effect: only the backlog of 0 at the arrival lowers the average
     let config = Red { packet_time: None, ..config };
     let parameters = Parameters::from(&config);
     let mut state = Control::new(&config, &parameters).at(&parameters, 8000);
@@ -167,7 +167,7 @@ fn adaptive_red_adapts_the_probability_to_the_average() {
         (54_000, 0.08, 9, 0.08),
         (53_999, 0.08, 2, 0.0648),
         (53_999, 0.02, 90, 0.009_565_938), // 0.02 x 0.9^7, below 1 %
-        (66_001, 0.02, 90, 0.508_828),     // 0.02 x 1.25^4, and 46 times 1 % until it is above 50 %
+        (66_001, 0.02, 90, 0.508_828),     // 0.02 x 1.25^4, and 46 times 1 % until it exceeds 50 %
     ] {
         let found = adapted(average, from, times);
         assert!(
@@ -180,7 +180,7 @@ fn adaptive_red_adapts_the_probability_to_the_average() {
 
 #[test]
 fn adaptations_that_were_due_are_made_at_the_next_call() {
-    // an average above the target from the first packet on, then nothing for 1.7 s: three adaptations
+    // an average above the target from the first packet on, then no packet for 1.7 s: three adaptations
     let mut red = queue("red", "adaptive = true\nweight_exponent = 0");
     arrive(&mut red, at(1), 0..70);
     let probability = |red: &mut Discipline<Piece>, micros| {
@@ -191,7 +191,7 @@ fn adaptations_that_were_due_are_made_at_the_next_call() {
     assert!((probability(&mut red, 499_999) - 0.02).abs() < 1e-9);
     assert!((probability(&mut red, 500_000) - 0.025).abs() < 1e-9);
     assert!((probability(&mut red, 1_700_000) - 0.025 * 1.25 * 1.25).abs() < 1e-8);
-    // an empty queue and no idle time: it stays where it is
+    // an empty queue and no idle time: the average stays
     while red.dequeue(at(1_700_000), &mut |_, _| {}).is_some() {}
     assert!(probability(&mut red, 900_000_000) > 0.5);
 }
@@ -211,7 +211,7 @@ fn values_that_linux_does_not_have_are_refused() {
         "min_threshold: expected at most `max_threshold` (\"90 kB\"), got \"91 kB\""
     );
     assert_eq!(conflict("no_drop = true"), "no_drop: expected false without `ecn`, got true");
-    // Linux takes this one, and it has no effect
+    // Linux accepts this setting, and it has no effect
     assert_eq!(conflict("hard_drop = true"), "hard_drop: expected false without `ecn`, got true");
 }
 
@@ -230,7 +230,7 @@ fn the_kernel_gets_the_same_values() {
     assert!(refused(both).starts_with("no_drop: expected false with `adaptive`"));
 }
 
-/// Below `tbf`, Linux' backlog has the packet that waits for tokens.
+/// Below `tbf`, the backlog in Linux includes the packet that waits for tokens.
 #[test]
 fn the_packet_in_service_is_a_part_of_the_backlog() {
     let step = "min_threshold = \"3 kB\"\nmax_threshold = \"3 kB\"\nweight_exponent = 0\nbytes = \"5 kB\"";
