@@ -1,4 +1,4 @@
-//! The event loop: one queue of packets that arrive now, and one set of deadlines.
+//! The event loop: one queue of packets that arrive now, and one winner tree of deadlines.
 //!
 //! Wires take no time: packets emitted by an element arrive at the next element at the same instant. All
 //! events at one instant occur in the order in which they were scheduled.
