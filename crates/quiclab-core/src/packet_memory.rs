@@ -6,10 +6,10 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | packets that leave at once | one block, used over and over |
-//! | packets that wait in a queue | blocks as the queue needs; at most [`MAX_FULL_BLOCKS`] are kept for later, and one less after [`SPARE_TURNS`] blocks during which none was needed |
+//! | packets that leave immediately | one block, reused repeatedly |
+//! | packets that wait in a queue | as many blocks as needed; at most [`MAX_FULL_BLOCKS`] are kept for later, and one less after [`SPARE_TURNS`] blocks during which none was needed |
 //! | an owner that has had few packets | small blocks: each new one is twice as long as the one before, from [`FIRST_BLOCK`] to [`LAST_BLOCK`] |
-//! | packets of less than [`SMALL`] bytes | memory of their own: a few of them in a queue must not keep a block each |
+//! | packets of less than [`SMALL`] bytes | separate allocations: a few of them in a queue must not keep a block each |
 
 use bytes::BytesMut;
 use std::collections::VecDeque;

@@ -115,17 +115,17 @@ impl Problem {
         Self { path, kind, value: None, expected, reason: None, suggestion: None }
     }
 
-    /// Problem: `value` (as TOML) is outside the accepted range of the field.
+    /// Reports that `value` (as TOML) is outside the accepted range of the field.
     pub fn value(path: impl Into<FieldPath>, value: impl Display, expected: impl Into<String>) -> Self {
         Self::new(ProblemKind::OutOfRange, path, expected).got(value)
     }
 
-    /// Problem: `value` (as TOML) is inconsistent with another field.
+    /// Reports that `value` (as TOML) is inconsistent with another field.
     pub fn conflict(path: impl Into<FieldPath>, value: impl Display, expected: impl Into<String>) -> Self {
         Self::new(ProblemKind::Conflict, path, expected).got(value)
     }
 
-    /// Problem: `name` is not one of the names that the field accepts.
+    /// Reports that `name` is not one of the names that the field accepts.
     pub fn unknown<S: AsRef<str>>(
         path: impl Into<FieldPath>,
         name: &str,
@@ -140,20 +140,20 @@ impl Problem {
         Self { suggestion, ..Self::new(ProblemKind::UnknownName, path, expected).got(format!("{name:?}")) }
     }
 
-    /// Problem: the stack or element has no such option; `instead` is the alternative, as an imperative such as "use
-    /// `tcp.mss`".
+    /// Reports that the stack or element has no such option; `instead` is the alternative, as an imperative such as
+    /// "use `tcp.mss`".
     pub fn unsupported(path: impl Into<FieldPath>, by: &str, instead: &str) -> Self {
         let remedy = if instead.is_empty() { String::new() } else { format!("; {instead}") };
         Self::new(ProblemKind::Unsupported, path, "").because(format!("not supported by {by}{remedy}"))
     }
 
-    /// Problem: the stack has no profiles, and thus not `profile`.
+    /// Reports that the stack has no profiles, and thus not `profile`.
     pub fn no_profiles(stack: &str, profile: &str) -> Self {
         let reason = format!("`{stack}` has no profiles");
         Self::new(ProblemKind::Unsupported, "profile", "").because(reason).got(format!("{profile:?}"))
     }
 
-    /// Problem: the file that the value names cannot be used; its name is filled in where the document is known.
+    /// Reports that the file that the value names cannot be used; its name is filled in where the document is known.
     pub fn file(path: impl Into<FieldPath>, reason: impl Into<String>) -> Self {
         Self::new(ProblemKind::File, path, "").got("").because(reason)
     }

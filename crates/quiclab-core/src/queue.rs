@@ -6,15 +6,15 @@
 //!
 //! | discipline | dropped | reference |
 //! | --- | --- | --- |
-//! | [`drop_tail`] | what arrives and does not fit | - |
-//! | [`head_drop`] | what has waited longest, until the new one fits | Linux `pfifo_head_drop` |
+//! | [`drop_tail`] | arriving packets that do not fit | - |
+//! | [`head_drop`] | packets that have waited longest, until the new one fits | Linux `pfifo_head_drop` |
 //! | [`codel`] | at the head, by the time it has waited | RFC 8289, Linux `codel` |
 //! | [`fq_codel`] | the same in each queue of one or several flows; heads of the longest at a limit | RFC 8290, Linux `fq_codel` |
 //! | [`pie`] | on arrival, with a probability that follows the waiting time | RFC 8033, Linux `pie` |
 //! | [`fq_pie`] | the same in each queue of one or several flows | Linux `fq_pie` |
 //! | [`red`] | on arrival, with a probability that follows the average backlog | Floyd and Jacobson 1993, Linux `red` |
 //! | [`cake`] | at the head, by the time it has waited, in each queue of a flow; heads of the longest at a limit | Høiland-Jørgensen et al. 2018, Linux `cake` |
-//! | [`dualpi2`] | on departure, by such a probability; marked in a queue of their own if they are scalable | RFC 9332, Linux `dualpi2` |
+//! | [`dualpi2`] | on departure, by such a probability; marked in a separate queue if they are scalable | RFC 9332, Linux `dualpi2` |
 //!
 //! A discipline is one file: its configuration with its properties ([`options`]), its algorithm
 //! ([`discipline`]), its tests. It is registered at the end of this file.

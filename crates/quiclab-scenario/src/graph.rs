@@ -111,7 +111,7 @@ impl Graph {
             if let Some((_, far)) = self.tunnels.get(&from).filter(|(own, _)| *own != flow)
                 && self.behind(&from, port, packets).is_none()
             {
-                // they enter here and leave at the other end: the outer packets have their own routes
+                // they enter here and leave at the peer: the outer packets have their own routes
                 if passed.insert(far.clone()) {
                     way.push(RouteStep { element: far.clone(), output: 0, end: self.outputs(far, flow) });
                 }

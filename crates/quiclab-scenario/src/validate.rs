@@ -131,12 +131,12 @@ fn field<const N: usize>(steps: [&str; N]) -> FieldPath {
     FieldPath::new(steps)
 }
 
-/// Problem: a field is inconsistent with others, whatever its value.
+/// Reports that a field is inconsistent with others, whatever its value.
 fn about(path: FieldPath, reason: impl Into<String>, expected: impl Into<String>) -> Problem {
     Problem::new(ProblemKind::Conflict, path, expected).because(reason)
 }
 
-/// Problem: a name that is not defined.
+/// Reports that a name is not defined.
 fn undefined<'a>(
     path: FieldPath,
     what: &str,

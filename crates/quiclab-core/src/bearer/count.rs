@@ -7,7 +7,7 @@
 //!
 //! | | TS 38.323 | here |
 //! | --- | --- | --- |
-//! | COUNT after 2^32 - 1 | "does not wrap around" (6.3.5): the network renews the keys first | goes on: COUNT has 64 bits. Without ciphering nothing depends on its length, and HFN is never sent |
+//! | COUNT after 2^32 - 1 | "does not wrap around" (6.3.5): the network renews the keys first | continues: COUNT has 64 bits. Without ciphering nothing depends on its length, and HFN is never sent |
 //! | HFN(RX_DELIV) - 1 where HFN is 0 | not mentioned | there is no such packet: it counts as late |
 
 use crate::units::ByteCount;

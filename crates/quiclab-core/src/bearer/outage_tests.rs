@@ -5,11 +5,11 @@
 //! A link has an outage of one of three kinds: it is down and holds its packets, it loses all of them, or its reports
 //! are lost. The bound on the recovery time of a splitter follows from its options:
 //!
-//! | splitter | recovers within | why |
+//! | splitter | recovers within | reason |
 //! | --- | --- | --- |
-//! | batches | at once | it hears nothing |
-//! | flow control | a poll interval, and the reports that drain what was held back | a poll makes a silent link report |
-//! | least expected arrival | twenty probe intervals | a probe shows that the link is fast again, and what was known before has grown old |
+//! | batches | immediately | it ignores reports |
+//! | flow control | a poll interval, and the reports that drain the packets held back | a poll makes a silent link report |
+//! | least expected arrival | twenty probe intervals | a probe shows that the link is fast again, and former estimates have aged |
 //! | proportional | twelve smoothing times | the estimate of a link that was out is rid of a factor e in each, once there are reports |
 
 use super::{BearerConfig, BearerSender, Splitter};

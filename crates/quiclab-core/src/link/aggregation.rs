@@ -1,6 +1,6 @@
 //! Aggregation: packets leave a link together, at the times at which it transmits.
 //!
-//! A Wi-Fi station sends what has accumulated while it waited for the medium as one A-MPDU (IEEE 802.11-2020 section
+//! A Wi-Fi station sends the packets accumulated while it waited for the medium as one A-MPDU (IEEE 802.11-2020 section
 //! 10.12); a DOCSIS modem sends in the slots that it is granted. The receiver gets the packets of a transmission
 //! together.
 //!

@@ -6,7 +6,7 @@
 //!
 //! | | meaning |
 //! | --- | --- |
-//! | rate | that of serialisation, also of the packet in service: what has not left leaves at the new rate |
+//! | rate | that of serialisation, also of the packet in service: its remaining bits leave at the new rate |
 //! | delay | that of packets whose serialisation ends from then on, as with `conditions` |
 //! | loss | probability with which an arriving packet never reaches the queue |
 //! | up | while down, the rate is 0: a serialisation pauses, and packets wait |

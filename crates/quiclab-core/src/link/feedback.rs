@@ -7,12 +7,12 @@
 //! | | TS 38.425 | here |
 //! | --- | --- | --- |
 //! | progress | highest delivered and highest transmitted PDCP SN, lists of lost NR-U SN | packets and bytes so far: transmitted (serialised), delivered (at the end of the link), lost (dropped anywhere in the link) |
-//! | desired buffer size | chosen by the node | what the link serialises in `desired_buffer` at its present rate |
-//! | buffered | not in the frame; follows from what was sent and transmitted | in the report |
+//! | desired buffer size | chosen by the node | the bytes that the link serialises in `desired_buffer` at its present rate |
+//! | buffered | not in the frame; follows from the packets sent and transmitted | in the report |
 //! | desired data rate | optional, bytes in a second | none: the buffer size limits enough |
 //! | when | left open (triggered, or polled by PDCP) | each `interval` while a packet is inside; a packet after silence polls |
-//! | delivery | known by RLC acknowledgements | known at once: a way back belongs into `delay` |
-//! | transport | GTP-U over an IP network | an output of its own, `delay` long, without loss |
+//! | delivery | known by RLC acknowledgements | known immediately: a return delay is to be included in `delay` |
+//! | transport | GTP-U over an IP network | a separate output, with delay `delay` and without loss |
 //!
 //! The first packet after a pause starts the interval; the report of an empty link is the last one until the
 //! next packet, so that an idle link is silent. A link that is down for a time continues to report its

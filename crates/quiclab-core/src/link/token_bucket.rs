@@ -18,7 +18,7 @@
 //! | --- | --- | --- |
 //! | tokens | nanoseconds at the rate, rounded | exact integers |
 //! | sizes | with the header of Ethernet | with `overhead_per_packet` and `framing` |
-//! | packet that does not conform | dropped, or what `conform-exceed` says | dropped (`policed`) |
+//! | packet that does not conform | dropped, or the action of `conform-exceed` | dropped (`policed`) |
 //! | `peakrate`, `avrate`, `mtu`, packets per second | optional | none |
 
 use super::capacity::{UNITS_PER_BYTE, nanos_for};

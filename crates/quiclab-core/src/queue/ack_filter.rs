@@ -8,9 +8,9 @@
 //! | --- | --- |
 //! | may go | a segment without data, with ACK and of the other bits ECE and CWR at most, its options SACK and timestamps at most |
 //! | in favour of | a later segment of the connection, with ACK and without SYN, that acknowledges no less and whose timestamps are not older |
-//! | SACK | whatever it reports is reported by the later one, which says more: by its number or by its blocks; never a DSACK |
+//! | SACK | the later one reports everything that it does, and more: by its number or by its blocks; never a DSACK |
 //! | ECE, CWR | the last one before a change of these bits stays |
-//! | how many | one of two that may go; with `aggressive` a single one too, if nothing of the queue is in between |
+//! | how many | one of two that may go; with `aggressive` a single one too, if no packet of the queue is in between |
 
 use super::Item;
 use super::waiting::{Waiting, WaitingItems};

@@ -8,7 +8,7 @@
 //! | time | real | in units of 1024 ns, truncated | the same here |
 //! | next drop | interval / sqrt(count) | the same with a root of 16 bits that one Newton step per drop improves | interval / count |
 //! | first drop | after an interval above target, or at its end | after it | the same here |
-//! | count of a new series | what the last one added, if it ended within 16 intervals | the same; Newton's step only approaches the root | count - 2, at least 1, if the sojourn is below an interval; else 1 |
+//! | count of a new series | the number that the last one added, if it ended within 16 intervals | the same; Newton's step only approaches the root | count - 2, at least 1, if the sojourn is below an interval; else 1 |
 //! | nothing dropped | while no more than the largest packet waits | while no more than the MTU with its header waits | (no exception) |
 //! | ECN | marks instead of drops (section 5.4.1) | if `ecn`; all above `ce_threshold` besides | drops only |
 //! | times | unlimited | of 32 bits, which wrap after 73 min | unlimited here |

@@ -15,8 +15,7 @@
 //! | overload | above a coupled probability of 100 % both queues drop | same (`drop_overload`) | same |
 //! | decision | on departure (appendix A.1) | same by default (`drop_on_dequeue`) | on departure |
 //! | limit | packets or bytes | packets and memory (twice the bytes of a full queue) | packets |
-//! | update | a timer | a timer of nanoseconds that starts with the discipline | every `update_interval` from the start
-//! |
+//! | update | a timer | a timer of nanoseconds that starts with the discipline | every `update_interval` from the start |
 //! | backlog below a token bucket | - | includes the packet that waits for tokens | not the one in service |
 //!
 //! A packet belongs to the low-latency queue by its ECN field (RFC 9331 section 5.1): ECT(1) and CE, or every

@@ -7,11 +7,11 @@
 //! | | RFC 8290 | Linux, here by default | published tunnel |
 //! | --- | --- | --- | --- |
 //! | hash | Jenkins of the 5-tuple with a random number | SipHash; here XXH3 with a seed | Jenkins of a sum of fields (`hash = "field_sum"`, with XXH3); its mask covers a part of the queues |
-//! | queues | 1024 | 1024 | 1024 said; 32 and 128 in the code (`flows`) |
+//! | queues | 1024 | 1024 | 1024 in the text; 32 and 128 in the code (`flows`) |
 //! | limit | packets | packets and memory | memory (`packets` far above) |
 //! | memory of a packet | - | its whole buffer (`truesize`); here `memory_per_packet` and its bytes | its bytes |
 //! | drops at a limit | half of the queue with the most bytes, at most 64 packets, from its head | same | one (`drop_batch = 1`) |
-//! | they make CoDel's count larger | not said | same | not known; here the same |
+//! | they make CoDel's count larger | not specified | same | not known; here the same |
 //! | new queue | has been empty and left the lists | is on no list | same |
 //! | credits used up | at or below 0 | same | same in the code; below 0 in the text |
 //! | quantum | the MTU | the MTU with the link's header | 1400 B (`quantum`) |

@@ -10,14 +10,12 @@
 //! | --- | --- | --- | --- |
 //! | average | real, of packets or bytes | of bytes, weights of 2^-n, as whole numbers | as Linux |
 //! | average after an idle time | as if packets of `packet_time` had passed | table of shifts, which iproute2 fills with a natural logarithm for base 2 and in ticks of 64 ns, although Linux reads it in microseconds: slower by 22 times | the table in microseconds; 15.625 times the `packet_time` gives that of iproute2 |
-//! | idle time begins | when the last packet leaves | when the discipline is asked and has nothing; below `tbf` and
-//! `htb` never | as Linux below `tbf` without `packet_time`; in tunnels, which dequeue only while packets wait, never |
+//! | idle time begins | when the last packet leaves | when the discipline is asked and has nothing; below `tbf` and `htb` never | as Linux below `tbf` without `packet_time`; in tunnels, which dequeue only while packets wait, never |
 //! | spacing of drops | uniform: probability / (1 - count x probability) (1993, section 7) | a random number for each series: count x probability reaches it | as Linux |
-//! | from the maximum threshold on | all are dropped; "gentle": probability up to 1 at twice the threshold (2001) | all
-//! are dropped, or marked without `hard_drop`; not gentle | as Linux |
+//! | from the maximum threshold on | all are dropped; "gentle": probability up to 1 at twice the threshold (2001) | all are dropped, or marked without `hard_drop`; not gentle | as Linux |
 //! | ECN | marks (1993, section 10) | if `ecn` | as Linux |
 //! | probability adapted each | 500 ms | 500 ms, rounded up to its timers' ticks: up to 512 ms at 1000 Hz | exactly 500 ms |
-//! | adaptive | | as a flag of the older form only: what iproute2 5.6 and later sends starts no timer | works |
+//! | adaptive | | as a flag of the older form only: the request of iproute2 5.6 and later starts no timer | works |
 //! | limit | packets | bytes (`bfifo`), after RED | as Linux |
 //! | backlog below a token bucket | - | includes the packet that waits for tokens | includes the one in service |
 //!

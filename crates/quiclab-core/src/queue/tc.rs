@@ -55,7 +55,7 @@ pub(super) fn device_mtu(field: &'static str, bytes: ByteCount) -> Result<ByteCo
         .because("it is the MTU of a device"))
 }
 
-/// Problem: the choice of `field` differs from that of the kernel.
+/// Reports that the choice of `field` differs from that of the kernel.
 pub(super) fn differs<T: Serialize>(field: &'static str, value: &T, of_kernel: &T) -> Problem {
     Problem::conflict(field, quoted(name_of(value)), quoted(name_of(of_kernel)))
 }

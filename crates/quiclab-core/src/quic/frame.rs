@@ -10,7 +10,7 @@
 //!
 //! | differs from an endpoint | reason |
 //! | --- | --- |
-//! | which frames a packet type permits (section 12.4, table 3) is not checked | a log shows what was sent |
+//! | which frames a packet type permits (section 12.4, table 3) is not checked | a log shows the frames sent |
 //! | a run of PADDING frames is one item | one item per byte would be useless |
 //! | an unknown type takes the rest of the packet | its length cannot be known |
 

@@ -8,8 +8,7 @@
 //!
 //! | | the paper, Linux `mptcp_blest.c` | here |
 //! | --- | --- | --- |
-//! | send window | that of the MPTCP connection | a configured one; without it, the bytes that all paths
-//! together deliver in the longest RTT: a tunnel has no window |
+//! | send window | that of the MPTCP connection | a configured one; without it, the bytes that all paths together deliver in the longest RTT: a tunnel has no window |
 //! | the scaling (lambda) | 1.2 at first (Linux), adapted by 1 % or 4 % to whether the window blocked | as given, 1.2: no window can block |
 //! | r | whole round trips, and one more (Linux) | the quotient (the paper) |
 //! | only the fast path waits | it may never have room | it has packets in flight |

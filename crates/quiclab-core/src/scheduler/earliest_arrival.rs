@@ -14,12 +14,9 @@
 //!
 //! | question | answer | reason |
 //! | --- | --- | --- |
-//! | several paths have room | the earliest, but the last one used unless another is earlier by the hysteresis |
-//! packets of one flow keep their order, and noise in RTTs changes nothing |
-//! | a faster path has no room | wait, if the whole backlog would leave it within `patience` and arrive before one
-//! packet on the best open path | packets sent on the slow path arrive late; the wait is bounded |
-//! | the backlog is larger | never wait | the tunnel uses the capacity of all paths; below CoDel's target of 5 ms a
-//! patience of half of it causes no drop |
+//! | several paths have room | the earliest, but the last one used unless another is earlier by the hysteresis | packets of one flow keep their order, and noise in RTTs changes nothing |
+//! | a faster path has no room | wait, if the whole backlog would leave it within `patience` and arrive before one packet on the best open path | packets sent on the slow path arrive late; the wait is bounded |
+//! | the backlog is larger | never wait | the tunnel uses the capacity of all paths; below CoDel's target of 5 ms a patience of half of it causes no drop |
 //!
 //! The wait is that of ECF (its condition 1 with a rate instead of the window), bounded in time. ECF and BLEST know
 //! only the RTT of a path, queue included, which is half an RTT old and counts twice a delay that the packet

@@ -12,8 +12,7 @@
 //!
 //! | | the paper | here |
 //! | --- | --- | --- |
-//! | k / CWND | as it is | at least 1: a packet takes a round trip; so does the authors' code for Linux
-//! (`mptcp_ecf.c`) |
+//! | k / CWND | as it is | at least 1: a packet takes a round trip; so does the authors' code for Linux (`mptcp_ecf.c`) |
 //! | hysteresis (beta) | 0.25 | as given, 0.25 |
 //! | F | may never have room | has packets in flight |
 

@@ -4,12 +4,10 @@
 //! | | the paper, Linux MPTCP | here |
 //! | --- | --- | --- |
 //! | a path blocks | it holds the trailing edge of a full receive window while another has room | more than a limit is in flight on all paths; it has the longest RTT of those with packets in flight, and a faster one is open |
-//! | the penalty | its window and slow-start threshold are halved | its limit in flight is halved: half of
-//! its window, or of the present limit |
+//! | the penalty | its window and slow-start threshold are halved | its limit in flight is halved: half of its window, or of the present limit |
 //! | frequency | once in an RTT of that path | the same |
 //! | recovery | congestion avoidance | a datagram more in each RTT, until the window is reached |
-//! | opportunistic retransmission (mechanism 1) | the blocking data are sent again on the fast path | none: a
-//! packet of a tunnel is sent once |
+//! | opportunistic retransmission (mechanism 1) | the blocking data are sent again on the fast path | none: a packet of a tunnel is sent once |
 //!
 //! A scheduler must not change the congestion control: it lowers a limit of its own.
 

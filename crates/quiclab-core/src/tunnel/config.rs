@@ -76,6 +76,7 @@ pub enum LeaveRule {
 /// Checks the queue and the distribution of packets at an end of a tunnel: over `paths` paths, if their number is
 /// known, and `numbered` so that the peer can restore their order.
 ///
+/// # Errors
 /// The field, its value and the expected value.
 pub fn check_sender(
     queue: &QueueConfig,

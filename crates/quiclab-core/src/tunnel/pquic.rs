@@ -3,14 +3,11 @@
 //!
 //! | | thesis and code | here |
 //! | --- | --- | --- |
-//! | queues of the plugin | one for congestion-controlled frames, one for others | the queue discipline is the first;
-//! the second holds the packets of [`SecondQueue`], by default none |
+//! | queues of the plugin | one for congestion-controlled frames, one for others | the queue discipline is the first; the second holds the packets of [`SecondQueue`], by default none |
 //! | choice of the path | before frames are pulled; while all windows are full, the first path (`schedule_path_rr.c`) | the same |
 //! | pulling | into the connection's queue of reserved frames; as many bytes as the window of the path has room for, only while none are reserved that would fill a packet | the same |
-//! | deficit round robin over plugins (`picoquic_frame_fair_reserve`) | two passes: queues of congestion-controlled
-//! frames while the window has room, then the others | the same; with a single plugin, so there are no turns |
-//! | reserved frames, while no window has room | leave (`scheduler_write_new_frames` does not check the window) | wait;
-//! frames of the second queue pass them |
+//! | deficit round robin over plugins (`picoquic_frame_fair_reserve`) | two passes: queues of congestion-controlled frames while the window has room, then the others | the same; with a single plugin, so there are no turns |
+//! | reserved frames, while no window has room | leave (`scheduler_write_new_frames` does not check the window) | wait; frames of the second queue pass them |
 //! | a packet counts as in flight | if one of its frames is congestion-controlled | the same |
 //! | a packet leaves | when it is full | by [`LeaveRule`] |
 //! | FQ-CoDel | polled before the two queues | the queue discipline, with its published variant |

@@ -6,12 +6,9 @@
 //!
 //! | end | knows | does |
 //! | --- | --- | --- |
-//! | sending | the last path of each number, and the order on that path | keeps sent packets for as long as the peer
-//! may wait for them |
-//! | receiving | that a path skips a value of its own counter of four bits, and which numbers are missing | reports, on
-//! that path, the last number that arrived there and all that are missing |
-//! | sending | that a missing number was sent on that path before the last one that arrived there | retransmits it,
-//! before all waiting packets |
+//! | sending | the last path of each number, and the order on that path | keeps sent packets for as long as the peer may wait for them |
+//! | receiving | that a path skips a value of its own counter of four bits, and which numbers are missing | reports, on that path, the last number that arrived there and all that are missing |
+//! | sending | that a missing number was sent on that path before the last one that arrived there | retransmits it, before all waiting packets |
 //!
 //! Paths keep the order of datagrams; with one that does not, a packet may be sent twice, of which the second copy is
 //! dropped. A loss that is the last on its path is left to the ends of the flow.

@@ -175,7 +175,7 @@ fn links_with_feedback_report_to_their_bearer_whatever_wires_are_stated() {
     ];
     let scenario = load(ROUTES, &feedback).unwrap();
     let reports: Vec<_> = scenario.wiring().into_iter().filter(|wire| wire.from.1 == Port(1)).collect();
-    // port 1 of the sending end leads to link b; reports come to the inputs behind input 0
+    // port 1 of the sending end leads to link b; reports arrive at the inputs behind input 0
     let to = |wire: &ResolvedWire| (wire.from.0.clone(), wire.to.0.clone(), wire.to.1.0);
     let wires: Vec<_> = reports.iter().filter(|wire| wire.from.0 != "dc.ingress").map(to).collect();
     let sender = || "dc.ingress".to_owned();

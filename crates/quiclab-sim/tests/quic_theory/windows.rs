@@ -48,7 +48,7 @@ fn slow_start_doubles_the_flight_each_round_trip() {
     for (round, expected) in [10, 20, 40, 80].into_iter().enumerate() {
         let at = quiclab_core::Time::ZERO + quiclab_core::Duration::from_millis(150 + 100 * round as u64);
         let flight = departures.iter().filter(|time| **time == at).count() as i64;
-        // bytes are acknowledged: the last datagram of a flight may be needed for the headers
+        // bytes are acknowledged: because of headers, a flight may need one more datagram
         assert!((flight - expected).abs() <= 1, "round {round}: {flight}, not {expected}");
     }
 }

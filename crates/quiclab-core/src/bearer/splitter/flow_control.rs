@@ -11,7 +11,7 @@
 //! | a desired buffer smaller than a packet, or 0 | nothing is sent | one packet is sent if nothing else is unreported: a link reports only while it has something |
 //! | a link that does not report | polled: a flag in DL USER DATA asks for a report | polled by one packet, more than it desires, each `poll_interval`: a packet makes a link report |
 //! | which of several links | left open | the one whose desired buffer is filled least, relative to its size; of equal ones the first |
-//! | discard timer of PDCP | discards what waits too long | none: drop-tail by packets |
+//! | discard timer of PDCP | discards packets that wait too long | none: drop-tail by packets |
 
 use super::super::link_estimate::LinkEstimate;
 use crate::counters::Count;

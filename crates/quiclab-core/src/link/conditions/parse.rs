@@ -8,7 +8,7 @@ use crate::units::{DataRate, Probability};
 
 /// Maximum number of rows of a file: they are kept in memory.
 const MAX_ROWS: usize = 1_000_000;
-/// Unit in which the probability of a loss is parsed, exactly: parts of 1.
+/// Number of units of a loss probability of 1, in which losses are parsed exactly.
 const LOSS_UNITS: u64 = 1_000_000_000_000;
 
 /// Quantity in a column.

@@ -7,7 +7,7 @@
 //!
 //! | | Mahimahi | here |
 //! | --- | --- | --- |
-//! | packet that arrives at the very instant of an opportunity | misses it | may use what is left of it |
+//! | packet that arrives at the instant of an opportunity | misses it | may use the remainder of it |
 //! | size of a packet | IP packet and 4 bytes of TUN header | IP packet and the link's overhead (4 B for the same numbers) |
 //! | times | wall clock from the start of the shell, in ms | time of the run |
 

@@ -171,7 +171,7 @@ impl Control {
         if is_drawn { Action::Early } else { Action::Pass }
     }
 
-    /// Handles that the queue is empty at `now`.
+    /// Records that the queue is empty at `now`.
     pub(super) fn is_idle(&mut self, parameters: &Parameters, now: Time) {
         if parameters.idle.is_some() {
             self.idle_since.get_or_insert(now);
