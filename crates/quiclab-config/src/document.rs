@@ -1,4 +1,4 @@
-//! From text to tree to type.
+//! Conversion of text to a tree, and of a tree to a type.
 
 use crate::error::{ConfigError, Location};
 use crate::former::{Note, Replaced};

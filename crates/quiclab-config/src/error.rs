@@ -18,14 +18,14 @@ pub struct ConfigError {
 /// Location of a value in its source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Location {
-    /// Not in a text.
+    /// Source without a text.
     #[default]
     Unknown,
-    /// In this file, at no known position.
+    /// A file, at an unknown position.
     File(String),
     /// On the command line, with `--set`.
     CommandLine,
-    /// In a text.
+    /// Position in a text.
     Text {
         /// Name of the file.
         file: String,

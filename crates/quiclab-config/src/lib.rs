@@ -2,16 +2,16 @@
 //! decoded.
 //!
 //! ```text
-//! tree      values and where they were written
+//! tree      values with their origins
 //! document  text to tree, --set, tree to type
 //! schema    a type's JSON Schema as rules
 //! bounds    bounds of numbers and lengths; singular and plural
 //! form      the forms of strings
-//! place     where a value stands while a document is walked
+//! place     position of a value while a document is walked
 //! former    former names, which are read as the present ones with a note
 //! order     the order of a type's fields
 //! check     a tree against the rules
-//! describe  what a rule takes, in words
+//! describe  description of a rule in words
 //! random    random documents that follow the rules, for tests
 //! error     a problem with its place in the text
 //! ```

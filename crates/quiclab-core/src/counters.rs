@@ -18,7 +18,7 @@ impl Count {
         self.packets += 1;
         self.bytes += size.bytes();
     }
-    /// Takes a packet of `size` away again.
+    /// Subtracts a packet of `size`.
     pub fn remove(&mut self, size: ByteCount) {
         self.packets -= 1;
         self.bytes -= size.bytes();

@@ -22,8 +22,8 @@ pub trait Element: Send + Any {
     /// The deadline given by [`Element::next_wake`] is due.
     fn wake(&mut self, now: Time, out: &mut Outputs);
 
-    /// When the element must be woken; `None` while it waits for packets only. A driver calls this after each
-    /// `receive` and `wake`, so it must be cheap.
+    /// Next time at which the element must be woken; `None` while it waits for packets only. A driver calls
+    /// this after each `receive` and `wake`, so it must be cheap.
     fn next_wake(&self) -> Option<Time>;
 
     /// Totals so far; [`Counters::balance`] holds after each call.

@@ -45,9 +45,9 @@ pub trait Endpoint: Element {
 /// Progress of the workload of an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// When the application requested the transfer; `None` before that.
+    /// Time at which the application requested the transfer; `None` before that.
     pub started: Option<Time>,
-    /// When the last byte was delivered to the application; `None` while the transfer runs.
+    /// Time at which the last byte was delivered to the application; `None` while the transfer runs.
     pub finished: Option<Time>,
     /// Bytes delivered to the application in order.
     pub delivered_bytes: u64,
@@ -102,8 +102,8 @@ pub struct EndpointIdentity {
 impl EndpointIdentity {
     /// [`Packet::id`] of the first packet that this endpoint sends; later ids count up from it.
     ///
-    /// From above: flow (23 bits), role (1 bit), counter (40 bits). Thus packets have unique ids in
-    /// runs of up to 2^23 flows whose endpoints send up to 2^40 packets each.
+    /// From the highest bits down: flow (23 bits), role (1 bit), counter (40 bits). Thus packets have unique
+    /// ids in runs of up to 2^23 flows whose endpoints send up to 2^40 packets each.
     #[must_use]
     pub const fn first_packet_id(&self) -> u64 {
         let role = match self.role {

@@ -6,7 +6,7 @@
 //!
 //! | | netem | here |
 //! | --- | --- | --- |
-//! | loss | at enqueue, before the limit is looked at | same |
+//! | loss | at enqueue, before the limit is checked | same |
 //! | limit | waiting and in service; from Linux 6.12 on also packets in the inner discipline | waiting and in service |
 //! | rate | end of serialisation fixed at enqueue, each packet rounded down to 1 ns | begun when the packet before has left, rounded up; `rate_at`: a rate that changes can be that at enqueue, too |
 //! | overhead | the Ethernet header (14 B) counts | `overhead_per_packet`, and `framing` |
@@ -122,7 +122,7 @@ struct InService {
     packet: Box<Packet>,
     wire_size: ByteCount,
     start: Time,
-    /// When the last bit leaves; `None` if never, because the trace ends before.
+    /// Departure of the last bit; `None` if never, because the trace ends before.
     end: Option<Time>,
 }
 

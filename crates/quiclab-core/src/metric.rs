@@ -56,11 +56,11 @@ const PLACE: &str = "<k>";
 /// Place where a metric is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
-    /// In the statistics at the end of a run.
+    /// The statistics at the end of a run.
     End,
-    /// In time series.
+    /// Time series.
     Series,
-    /// In both.
+    /// Both.
     Both,
 }
 

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | packets that leave immediately | one block, reused repeatedly |
 //! | packets that wait in a queue | as many blocks as needed; at most [`MAX_FULL_BLOCKS`] are kept for later, and one less after [`SPARE_TURNS`] blocks during which none was needed |
-//! | an owner that has had few packets | small blocks: each new one is twice as long as the one before, from [`FIRST_BLOCK`] to [`LAST_BLOCK`] |
+//! | an owner that has had few packets | small blocks: each new one is twice as long as the previous one, from [`FIRST_BLOCK`] to [`LAST_BLOCK`] |
 //! | packets of less than [`SMALL`] bytes | separate allocations: a few of them in a queue must not keep a block each |
 
 use bytes::BytesMut;

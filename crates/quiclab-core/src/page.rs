@@ -13,7 +13,7 @@ pub trait PageClient {
         false
     }
 
-    /// When the next request leaves that is being prepared, for a process that reads packets itself: it does
+    /// Departure of the next request that is being prepared, for a process that reads packets itself: it does
     /// not read meanwhile. The start of the run if there is none.
     fn occupied_until(&self) -> Time {
         Time::ZERO
@@ -29,16 +29,16 @@ pub struct RequestTimes {
     pub origin: u32,
     /// Length of the body.
     pub size: ByteCount,
-    /// When the client began to open the connection of the request.
+    /// Time at which the client began to open the connection of the request.
     pub connecting: Option<Time>,
-    /// When that connection was ready for requests.
+    /// Time at which that connection was ready for requests.
     pub connected: Option<Time>,
-    /// When the browser needed the resource.
+    /// Time at which the browser needed the resource.
     pub wanted: Option<Time>,
-    /// When the request was passed to the transport.
+    /// Time at which the request was passed to the transport.
     pub asked: Option<Time>,
-    /// When the first byte of the body was read.
+    /// Time at which the first byte of the body was read.
     pub first_byte: Option<Time>,
-    /// When the last byte was read.
+    /// Time at which the last byte was read.
     pub complete: Option<Time>,
 }

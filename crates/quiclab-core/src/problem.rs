@@ -29,7 +29,7 @@ impl FieldPath {
         Self(self.0.iter().chain(&inner.0).cloned().collect())
     }
 
-    /// Its steps from the root.
+    /// Steps from the root.
     #[must_use]
     pub fn steps(&self) -> &[String] {
         &self.0

@@ -67,16 +67,16 @@ use exits::Exits;
 
 /// An item that can wait in a queue.
 pub trait Item {
-    /// Its size, as limits, quanta and backlogs count it.
+    /// Size, as limits, quanta and backlogs count it.
     fn bytes(&self) -> ByteCount;
-    /// Its flow. Called once, on arrival, by disciplines that distinguish flows.
+    /// Flow of the item. Called once, on arrival, by disciplines that distinguish flows.
     fn key(&self) -> FlowKey;
-    /// Its ECN field.
+    /// ECN field.
     fn ecn(&self) -> Ecn;
     /// Sets "congestion experienced"; `false` if it is not ECN-capable. An item that is already marked is
     /// ECN-capable.
     fn mark(&mut self) -> bool;
-    /// Its TCP segment, if the header is visible; `None` for QUIC, which is encrypted.
+    /// TCP segment, if the header is visible; `None` for QUIC, which is encrypted.
     fn segment(&self) -> Option<&Segment> {
         None
     }

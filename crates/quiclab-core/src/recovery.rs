@@ -51,7 +51,7 @@ pub struct RecoveryState {
     pub phase: Option<Phase>,
     /// Packets declared lost so far.
     pub lost_packets: u64,
-    /// Of these, packets that had arrived, as far as the stack has detected it; `None` if it does not count them.
+    /// Lost packets that had arrived, as far as the stack has detected it; `None` if it does not count them.
     pub spurious_losses: Option<u64>,
     /// Reductions of the window so far.
     pub congestion_events: u64,

@@ -117,7 +117,7 @@ impl Display for StackProtocol {
 /// Feedback of a receiver about packets with CE marks, from less to more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MarkFeedback {
-    /// None.
+    /// No feedback.
     #[default]
     None,
     /// Presence of marks since the last reduction (RFC 3168).

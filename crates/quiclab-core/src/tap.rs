@@ -48,7 +48,7 @@ pub struct TapRecord {
     pub time: Time,
     /// Identity of the packet.
     pub id: u64,
-    /// Its flow.
+    /// Flow of the packet.
     pub flow: FlowId,
     /// Direction of the packet.
     pub direction: Direction,

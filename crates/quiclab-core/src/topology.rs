@@ -66,13 +66,13 @@ pub struct Target {
 /// Destination of the packets of one output.
 #[derive(Clone, Debug, Default)]
 enum Hop {
-    /// Nothing is connected.
+    /// No input: the output is not connected.
     #[default]
     Open,
     /// All packets go to one input.
     All(Target),
-    /// By flow and direction (number `2 * flow + direction`), from the lowest number on: the output of an
-    /// endpoint has one entry, whatever the number of its flow.
+    /// Inputs by flow and direction (number `2 * flow + direction`), from the lowest number on: the output of
+    /// an endpoint has one entry, whatever the number of its flow.
     PerFlow {
         /// Number of the first entry.
         first: usize,
@@ -84,7 +84,7 @@ enum Hop {
 /// Destination of the packets of a flow and direction.
 #[derive(Clone, Debug, Default)]
 enum Branch {
-    /// None.
+    /// No input.
     #[default]
     Open,
     /// All of them to one input.

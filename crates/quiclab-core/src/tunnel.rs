@@ -274,7 +274,7 @@ impl Tunnel {
         }
     }
 
-    /// When [`Tunnel::run`] must be called for the tunnel itself; the carrier has its own deadline.
+    /// Time at which [`Tunnel::run`] must be called for the tunnel itself; the carrier has its own deadline.
     #[must_use]
     pub fn next_wake(&self) -> Option<Time> {
         self.resequencer.as_ref().and_then(Resequencer::next_wake).into_iter().chain(self.held_until).min()

@@ -25,12 +25,12 @@ pub(super) struct Graph {
 pub(super) enum Unreachable {
     /// No wire leads from this output.
     Open { element: String, port: Port },
-    /// They reach an endpoint that is not their peer, over the wire with this index.
+    /// Packets reach an endpoint that is not their peer, over the wire with this index.
     Stranger { element: String, wire: usize },
-    /// They leave a bearer that they are not in, enter one inside another, or end inside one, at this
+    /// Packets leave a bearer that they are not in, enter one inside another, or end inside one, at this
     /// element, over the wire with this index.
     Unpaired { element: String, wire: usize },
-    /// They loop through these elements (the first is also the last); the wire with this index closes the
+    /// Packets loop through these elements (the first is also the last); the wire with this index closes the
     /// loop.
     Loop { elements: Vec<String>, wire: usize },
 }

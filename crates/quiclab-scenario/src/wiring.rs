@@ -41,7 +41,7 @@ pub struct Ports {
 /// Reason why a text is not the end of a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WireFault {
-    /// It is not `element.port`.
+    /// The text is not `element.port`.
     Syntax,
     /// There is no such element.
     Element,

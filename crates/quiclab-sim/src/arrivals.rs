@@ -45,7 +45,7 @@ pub(crate) struct Common {
     pub(crate) identity: EndpointIdentity,
     /// Stack of the connections.
     pub(crate) stack: &'static dyn NativeStack,
-    /// Its options, resolved.
+    /// Resolved options of the stack.
     pub(crate) config: EndpointConfig,
     /// Length of a client's request, and the size of downloads if the arrivals do not state it.
     pub(crate) workload: Workload,

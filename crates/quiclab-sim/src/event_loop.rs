@@ -138,7 +138,7 @@ impl Simulation {
         &mut self.topology
     }
 
-    /// When the next event is due.
+    /// Time of the next event.
     #[must_use]
     pub fn next_event(&self) -> Option<Time> {
         if self.ready.is_empty() { self.deadlines.first().map(|((time, _), _)| time) } else { Some(self.now) }

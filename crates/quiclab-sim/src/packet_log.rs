@@ -10,11 +10,11 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Event {
-    /// It reached an input.
+    /// The packet reached an input.
     Arrival = 0,
-    /// It left an output.
+    /// The packet left an output.
     Departure = 1,
-    /// It was discarded (not part of the digest).
+    /// The packet was discarded (not part of the digest).
     Drop = 2,
 }
 

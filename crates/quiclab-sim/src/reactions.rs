@@ -81,7 +81,7 @@ impl<'a> Reactions<'a> {
         reactions
     }
 
-    /// When the next change is due.
+    /// Time of the next change.
     pub(crate) fn next(&self) -> Option<Time> {
         self.due.first_key_value().map(|((at, _), _)| *at)
     }

@@ -97,7 +97,7 @@ pub struct ResultInput<'a> {
     pub seed: u64,
     /// Lane of the run: `sim` or `kernel`.
     pub lane: &'static str,
-    /// Its endpoints.
+    /// Endpoints of the flows.
     pub ends: FlowEndpoints,
     /// Time series so far.
     pub series: Series,

@@ -12,7 +12,7 @@ use std::path::Path;
 /// A function that a plugin names is not available.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionError {
-    /// Its name in the scenario.
+    /// Name in the scenario.
     pub name: String,
     /// Reason, in words.
     pub reason: String,

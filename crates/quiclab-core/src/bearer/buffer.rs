@@ -46,7 +46,7 @@ impl ReceptionBuffer {
         self.slots[index] = Some(waiting);
     }
 
-    /// Takes the packet of `count`, the smallest COUNT that may wait.
+    /// Removes the packet of `count`, the smallest COUNT that may wait.
     pub(super) fn take(&mut self, count: u64) -> Option<Waiting> {
         if self.held.packets == 0 {
             return None; // an empty buffer is the common case on a link in order

@@ -28,7 +28,7 @@ pub(super) struct LinkEstimate {
     pub(super) reports: u64,
     /// The newest report; before the first one, a report of zeros.
     pub(super) last: DeliveryStatus,
-    /// When it was received, and when a packet was sent last; 0 before the first one.
+    /// Time of its arrival, and time of the last packet sent; 0 before the first one.
     pub(super) heard: Time,
     pub(super) last_sent: Time,
     /// Time since which packets have been in transit without interruption.
@@ -138,7 +138,7 @@ fn per_second(bytes: u64, time: Duration) -> u64 {
 /// A quotient of two sums with exponential decay.
 #[derive(Clone, Copy, Debug)]
 struct DecayingRatio {
-    /// In units of 2^-16: decay rounds down.
+    /// Sums in units of 2^-16: decay rounds down.
     numerator: u128,
     denominator: u128,
 }

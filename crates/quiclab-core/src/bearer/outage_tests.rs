@@ -33,7 +33,7 @@ const MEASURED_MS: u64 = 2000;
 enum Kind {
     Down,
     Lossy,
-    /// It delivers, but no report of it arrives.
+    /// The link delivers, but no report of it arrives.
     Silent,
 }
 

@@ -89,7 +89,7 @@ pub struct BearerReceiver {
     /// Neither delivered nor awaited: see [`BearerReceiver::pass_over`].
     passed_over: BTreeSet<u64>,
     given_up: SkippedCounts,
-    /// Without the held packets, which are in `buffer`.
+    /// Counters without the held packets, which are in `buffer`.
     counters: Counters,
     statistics: Statistics,
 }

@@ -92,7 +92,7 @@ impl ReorderingTimers {
         !self.running.is_empty()
     }
 
-    /// When the next timer expires.
+    /// Next expiry of a timer.
     pub(super) fn expires(&self) -> Option<Time> {
         self.running.front().map(|timer| timer.expires)
     }

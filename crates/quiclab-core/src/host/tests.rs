@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex};
 /// Events at a [`Probe`].
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Log {
-    /// When each datagram was delivered.
+    /// Delivery time and number of each datagram.
     handed: Vec<(Time, u64)>,
-    /// When each deadline fired.
+    /// Each deadline, and the time at which it fired.
     fired: Vec<(Time, Time)>,
 }
 
@@ -127,7 +127,7 @@ struct Run {
     left: Vec<(Time, u64, Time)>,
     /// Ids of the datagrams dropped.
     dropped: Vec<u64>,
-    /// When each call happened.
+    /// Time of each call.
     calls: Vec<Time>,
 }
 

@@ -19,7 +19,7 @@ pub struct IpPrefix {
 /// Reason why a string is not a range of addresses.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PrefixError {
-    /// Not `ADDRESS/LENGTH`.
+    /// The string is not `ADDRESS/LENGTH`.
     #[error("expected an address range such as `10.77.0.0/24` or `fd77::/64`, got `{0}`")]
     Form(String),
     /// The length is larger than that of an address.

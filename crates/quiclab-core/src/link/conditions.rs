@@ -61,7 +61,7 @@ pub struct Conditions {
     pub(super) lossy: bool,
     /// Whether delay or deviation are given by the rows.
     pub(super) delayed: bool,
-    /// When the link goes down: nanoseconds since the start of the run or of the pass.
+    /// Times at which the link goes down: nanoseconds since the start of the run or of the pass.
     downs: Arc<[u64]>,
 }
 
@@ -172,7 +172,7 @@ impl Conditions {
         Ok(Self { rows: conditions.into(), length, rates, lossy, delayed, downs: downs.into() })
     }
 
-    /// When the link goes down for the first time at `from` or later; `None` if never.
+    /// First time, at `from` or later, at which the link goes down; `None` if never.
     #[must_use]
     pub fn first_down(&self, from: Time) -> Option<Time> {
         let from = from.as_nanos();

@@ -40,7 +40,7 @@ pub(super) struct Feedback {
     transmitted: Count,
     delivered: Count,
     lost: Count,
-    /// When the next report is made; `None` while there is nothing to report.
+    /// Time of the next report; `None` while there is nothing to report.
     due: Option<Time>,
     /// Reports in transit with their arrival times.
     on_the_way: VecDeque<(Time, Box<Packet>)>,
@@ -102,7 +102,7 @@ impl Feedback {
         }
     }
 
-    /// When the next report is made or leaves.
+    /// Time at which the next report is made or leaves.
     pub(super) fn next_wake(&self) -> Option<Time> {
         let arrival = self.on_the_way.front().map(|(time, _)| *time);
         self.due.into_iter().chain(arrival).min()

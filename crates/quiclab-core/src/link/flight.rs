@@ -79,7 +79,7 @@ impl Flight {
         ((count - left) as u64) < limit
     }
 
-    /// When the next packet is due; `None` if none is in flight.
+    /// Time at which the next packet is due; `None` if none is in flight.
     pub(super) fn next_due(&self) -> Option<Time> {
         match self {
             Self::InOrder(packets) => packets.front().map(|(time, _)| *time),

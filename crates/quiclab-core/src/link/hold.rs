@@ -2,8 +2,8 @@
 //!
 //! | | netem `reorder` | here |
 //! | --- | --- | --- |
-//! | which | each with a probability, or every n-th | numbers, counted from 0 in the order of arrival at the link |
-//! | how far | those chosen overtake all that is delayed | those named wait, for a time or until so many have passed |
+//! | selection | each with a probability, or every n-th | numbers, counted from 0 in the order of arrival at the link |
+//! | distance | selected packets overtake all delayed ones | listed packets wait, for a time or until a number of others have passed |
 //!
 //! All earlier stages are unaffected: a held packet has been queued, serialised and delayed as the others. It leaves
 //! directly behind the packet that it waits for, before others that are due at that instant.
@@ -75,7 +75,7 @@ impl HoldList {
         }
     }
 
-    /// When the next held packet leaves.
+    /// Time at which the next held packet leaves.
     pub(super) fn next_due(&self) -> Option<Time> {
         self.held.iter().map(|held| held.due).min()
     }

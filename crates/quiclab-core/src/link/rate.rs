@@ -26,7 +26,7 @@ pub(super) enum Serialiser {
 }
 
 impl Serialiser {
-    /// When the last bit of a packet of `size` leaves whose serialisation may begin at `start`. `None` if
+    /// Departure of the last bit of a packet of `size` whose serialisation may begin at `start`. `None` if
     /// never, because the trace ends before: the packet then occupies the serialiser indefinitely. `start`
     /// must not be earlier than the end of the previous packet.
     pub(super) fn finish(&mut self, start: Time, size: ByteCount) -> Option<Time> {

@@ -59,7 +59,7 @@ const DROPS: [(DropReason, &Metric); 4] = [
 #[derive(Debug, Default)]
 pub(super) struct LinkCounters {
     pub(super) counters: Counters,
-    /// In the order of `DROPS`.
+    /// Numbers of drops in the order of `DROPS`.
     drops: [u64; DROPS.len()],
     /// Drop reasons of this link only, with their metrics and counts.
     further: Box<[(DropReason, &'static Metric, u64)]>,

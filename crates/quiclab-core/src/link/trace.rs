@@ -93,7 +93,7 @@ impl TraceCursor {
         }
     }
 
-    /// When a packet of `size` has left whose serialisation begins at `start`; `None` if the trace ends
+    /// Departure of a packet of `size` whose serialisation begins at `start`; `None` if the trace ends
     /// before.
     pub(super) fn finish(&mut self, start: Time, size: ByteCount) -> Option<Time> {
         match self {

@@ -72,7 +72,7 @@ impl AckFilter {
         line.remove(place)
     }
 
-    /// Its position; `None` if none is replaced.
+    /// Position of the replaced acknowledgement; `None` if there is none.
     fn replaced<T: Item>(self, line: &WaitingItems<T>) -> Option<usize> {
         if self == Self::Off {
             return None;

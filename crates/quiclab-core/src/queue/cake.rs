@@ -8,7 +8,7 @@
 //!
 //! | | Linux | here |
 //! | --- | --- | --- |
-//! | shaper | its own: the next packet leaves when the one before it would have been serialised | that of the link, which does the same with `rate` and `overhead_per_packet` |
+//! | shaper | its own: the next packet leaves when the previous one would have been serialised | that of the link, with the same effect of `rate` and `overhead_per_packet` |
 //! | rate of quanta and times of COBALT | that of the shaper | that of the link when a packet arrives; without one, `unlimited` of Linux |
 //! | hash | Jenkins or SipHash of the 5-tuple and of the addresses | XXH3 with a seed |
 //! | memory | of buffers (`truesize`) | of packets |

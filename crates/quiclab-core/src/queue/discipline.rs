@@ -38,8 +38,8 @@ pub(super) trait QueueDiscipline<T: Item> {
     /// The next item; `None` if there is none, or not before [`QueueDiscipline::next_wake`].
     fn dequeue(&mut self, exits: &mut Exits<'_, impl FnMut(T, DropReason)>) -> Option<T>;
 
-    /// When `dequeue` must be called again without an arrival; `None` if a non-empty discipline always has an item to
-    /// return.
+    /// Time at which `dequeue` must be called again without an arrival; `None` if a non-empty discipline always has an
+    /// item to return.
     fn next_wake(&self) -> Option<Time> {
         None
     }
@@ -135,7 +135,7 @@ impl<T: Item> Discipline<T> {
         self.queue.dequeue(&mut Exits { now, account: &mut self.account, dropped })
     }
 
-    /// When [`Discipline::dequeue`] must be called again without an arrival.
+    /// Time at which [`Discipline::dequeue`] must be called again without an arrival.
     #[must_use]
     pub fn next_wake(&self) -> Option<Time> {
         self.queue.next_wake()

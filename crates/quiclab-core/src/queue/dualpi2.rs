@@ -200,7 +200,7 @@ pub(super) struct Dualpi2Queue<T> {
     config: Dualpi2,
     parameters: Parameters,
     control: Control,
-    /// When the probability is updated next.
+    /// Time of the next update of the probability.
     next_update: Time,
     /// Weight of the classic queue; that of the other one is [`WHOLE`] minus this.
     weight: i64,

@@ -10,7 +10,7 @@
 //! | --- | --- | --- | --- |
 //! | average | real, of packets or bytes | of bytes, weights of 2^-n, as whole numbers | as Linux |
 //! | average after an idle time | as if packets of `packet_time` had passed | table of shifts, which iproute2 fills with a natural logarithm for base 2 and in ticks of 64 ns, although Linux reads it in microseconds: slower by 22 times | the table in microseconds; 15.625 times the `packet_time` gives that of iproute2 |
-//! | idle time begins | when the last packet leaves | when the discipline is asked and has nothing; below `tbf` and `htb` never | as Linux below `tbf` without `packet_time`; in tunnels, which dequeue only while packets wait, never |
+//! | idle time begins | when the last packet leaves | when the discipline is called and is empty; below `tbf` and `htb` never | as Linux below `tbf` without `packet_time`; in tunnels, which dequeue only while packets wait, never |
 //! | spacing of drops | uniform: probability / (1 - count x probability) (1993, section 7) | a random number for each series: count x probability reaches it | as Linux |
 //! | from the maximum threshold on | all are dropped; "gentle": probability up to 1 at twice the threshold (2001) | all are dropped, or marked without `hard_drop`; not gentle | as Linux |
 //! | ECN | marks (1993, section 10) | if `ecn` | as Linux |
@@ -191,7 +191,7 @@ pub(super) struct RedQueue<T> {
     config: Red,
     parameters: Parameters,
     control: Control,
-    /// When the maximum probability is adapted next; `None` if never.
+    /// Time of the next adaptation of the maximum probability; `None` if never.
     next_adaptation: Option<Time>,
     random: RandomStream,
     line: WaitingItems<Marked<T>>,

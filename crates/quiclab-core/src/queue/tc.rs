@@ -34,12 +34,12 @@ pub enum TcQueue {
 /// Use of the MTU of its device by a discipline of the kernel: the largest packet with its header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceMtu {
-    /// None.
+    /// The MTU is not used.
     #[default]
     Any,
-    /// Its value when the discipline is created; larger packets pass later.
+    /// Value when the discipline is created; larger packets pass later.
     AtCreation(ByteCount),
-    /// Its value at each packet, so that no larger one passes.
+    /// Value at each packet, so that no larger one passes.
     Always(ByteCount),
 }
 

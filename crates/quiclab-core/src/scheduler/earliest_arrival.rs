@@ -30,7 +30,7 @@ use std::cell::Cell;
 /// Bytes passed to a path that cannot have left its bottleneck yet.
 #[derive(Clone, Debug, Default)]
 struct Bucket {
-    /// Its level at a time, in [`PARTS`] of a byte: drained on each query, since the rate is known only then.
+    /// Level of the bucket at a time, in [`PARTS`] of a byte: drained on each query, since the rate is known only then.
     level: Cell<(u128, Time)>,
 }
 
@@ -38,7 +38,7 @@ struct Bucket {
 const PARTS: u128 = 8_000_000_000;
 
 impl Bucket {
-    /// Its level now.
+    /// Present level.
     fn drain(&self, now: Time, rate: DataRate) -> ByteCount {
         let (level, at) = self.level.get();
         let drained = u128::from(rate.bits_per_second()) * u128::from(now.since(at).as_nanos());

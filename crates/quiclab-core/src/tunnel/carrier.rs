@@ -101,7 +101,7 @@ pub trait Carrier: Send {
     /// Handles the timers that are due.
     fn wake(&mut self, now: Time);
 
-    /// When [`Carrier::wake`] must be called.
+    /// Time at which [`Carrier::wake`] must be called.
     fn next_wake(&self) -> Option<Time>;
 
     /// Reason why it transports no more packets; `None` while it does, or tries to.

@@ -10,11 +10,11 @@ use crate::tunnel::Carrier;
 /// Result of the retransmission of a packet.
 enum Again {
     Sent,
-    /// It does not fit this path, but fits another one.
+    /// The packet does not fit this path, but fits another one.
     TooLong,
     /// The path has no room.
     NoRoom,
-    /// It fits no path.
+    /// The packet fits no path.
     GivenUp,
 }
 

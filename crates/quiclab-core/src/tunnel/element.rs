@@ -18,7 +18,7 @@ pub struct TunnelElement {
     direction: Direction,
     next_id: u64,
     emitted: Emitted,
-    /// Without held packets, which are in the tunnel.
+    /// Counters without held packets, which are in the tunnel.
     counters: Counters,
 }
 

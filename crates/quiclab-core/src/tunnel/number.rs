@@ -29,7 +29,7 @@ pub(super) struct Tag {
     pub(super) report: bool,
     /// Whether the packet is delivered on arrival.
     pub(super) unordered: bool,
-    /// Its position among the packets on its path, modulo [`Tag::PLACES`].
+    /// Position of the packet among those on its path, modulo [`Tag::PLACES`].
     pub(super) place: u8,
 }
 

@@ -93,9 +93,9 @@ impl PacketStores {
 /// Encoding of packets as payloads.
 #[derive(Debug)]
 pub(super) enum PayloadEncoding {
-    /// By their bytes, in memory of this end.
+    /// Bytes of packets, in memory of this end.
     Bytes(PacketMemory),
-    /// By their numbers.
+    /// Numbers of packets in a store.
     References(PacketStores),
 }
 

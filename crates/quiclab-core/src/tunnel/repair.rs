@@ -4,7 +4,7 @@
 //! A flow inside a tunnel interprets every loss of every path as congestion of the whole tunnel. Resequencing hides the
 //! different delays of paths, repair the losses of one of them.
 //!
-//! | end | knows | does |
+//! | end | state | action |
 //! | --- | --- | --- |
 //! | sending | the last path of each number, and the order on that path | keeps sent packets for as long as the peer may wait for them |
 //! | receiving | that a path skips a value of its own counter of four bits, and which numbers are missing | reports, on that path, the last number that arrived there and all that are missing |
@@ -39,7 +39,7 @@ struct Sent {
     first: Time,
     /// Path on which it was last sent.
     path: usize,
-    /// Its position among all packets sent on that path.
+    /// Position of the packet among all sent on that path.
     place: u64,
     /// Whether it waits for its retransmission.
     due: bool,

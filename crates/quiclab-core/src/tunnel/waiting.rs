@@ -50,11 +50,11 @@ impl Item for QueuedPacket {
 pub struct SojournRecord {
     /// Time of the departure.
     pub time: Time,
-    /// Its flow; 0 for packets of real hosts.
+    /// Flow of the packet; 0 for packets of real hosts.
     pub flow: FlowId,
-    /// Its direction.
+    /// Direction of the packet.
     pub direction: Direction,
-    /// Its waiting time.
+    /// Waiting time.
     pub sojourn: Duration,
     /// Reason for its drop; `None` if it was sent.
     pub dropped: Option<DropReason>,

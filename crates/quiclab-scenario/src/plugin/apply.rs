@@ -13,7 +13,7 @@ pub(crate) struct Applied<'a> {
     pub(crate) config: EndpointConfig,
     /// Name of the end.
     end: &'static str,
-    /// By name of the option: the plugin that has set it, by its position in the flow's list, and the value.
+    /// Options by name: the plugin that has set it, by its position in the flow's list, and the value.
     set: BTreeMap<&'a str, (usize, Value)>,
     flow: &'a Flow,
 }

@@ -8,18 +8,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) struct End {
     pub(super) number: u32,
     pub(super) endpoint: Box<dyn Endpoint>,
-    /// Its progress after the last call.
+    /// Progress after the last call.
     pub(super) seen: Progress,
 }
 
 /// State of an end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Not arrived yet.
+    /// The end has not arrived yet.
     Before,
-    /// Open, at this index.
+    /// The end is open, at this index.
     Open(usize),
-    /// Dropped.
+    /// The end was dropped.
     Closed,
 }
 
@@ -32,9 +32,9 @@ pub(crate) struct Schedule {
 
 /// Ends at rest: they have no deadline, and the transfer of the client is over.
 struct Rest {
-    /// By number of the connection, then by role; an end that does not exist is at rest.
+    /// States by number of the connection, then by role; an end that does not exist is at rest.
     ends: Vec<[bool; 2]>,
-    /// By role: connections to drop at the next call of the end.
+    /// Connections to drop at the next call of the end, by role.
     closed: [Vec<u32>; 2],
 }
 

@@ -80,13 +80,13 @@ impl FlowControl {
         self.longest
     }
 
-    /// When the next link is polled, if it stays silent; `None` if nothing waits, or no link has to be
+    /// Time of the next poll of a link, if it stays silent; `None` if nothing waits, or no link has to be
     /// polled.
     pub(in crate::bearer) fn next_wake(&self, links: &[LinkEstimate]) -> Option<Time> {
         if self.queue.is_empty() { None } else { links.iter().filter_map(|link| self.next_poll(link)).min() }
     }
 
-    /// When `link` is polled; `None` if it has reported everything sent to it.
+    /// Time of the next poll of `link`; `None` if it has reported everything sent to it.
     fn next_poll(&self, link: &LinkEstimate) -> Option<Time> {
         let waits = link.unreported() > ByteCount::ZERO;
         waits.then(|| link.heard.max(link.last_sent) + self.poll_interval)

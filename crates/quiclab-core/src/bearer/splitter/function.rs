@@ -39,7 +39,7 @@ pub struct LinkView {
     pub base_delay: Duration,
     /// Reports received.
     pub reports: u64,
-    /// When the last report was received; 0 before the first one.
+    /// Arrival time of the last report; 0 before the first one.
     pub heard: Time,
     /// Packets that the link has reported as lost.
     pub lost_packets: u64,

@@ -60,7 +60,7 @@ impl OpportunityCursor {
         Self { trace, pass: 0, next: 0, left: 0, left_at: Time::ZERO }
     }
 
-    /// When `size` has left whose serialisation begins at `start`; `None` if the trace ends before.
+    /// Departure of `size` bytes whose serialisation begins at `start`; `None` if the trace ends before.
     pub(super) fn finish(&mut self, start: Time, size: ByteCount) -> Option<Time> {
         if self.left_at < start {
             self.left = 0;
@@ -99,7 +99,7 @@ impl OpportunityCursor {
         self.next += self.trace.times[self.next..].partition_point(missed);
     }
 
-    /// Takes the next opportunity.
+    /// Consumes the next opportunity.
     fn next_opportunity(&mut self) -> Option<Time> {
         if self.next == self.trace.times.len() {
             if !self.trace.looped {

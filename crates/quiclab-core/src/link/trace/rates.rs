@@ -91,7 +91,7 @@ impl RateCursor {
         Some((at - offset, offset, self.hint))
     }
 
-    /// When `size` has left whose serialisation begins at `start`; `None` if the trace ends before.
+    /// Departure of `size` bytes whose serialisation begins at `start`; `None` if the trace ends before.
     pub(super) fn finish(&mut self, start: Time, size: ByteCount) -> Option<Time> {
         let mut need = u128::from(size.bytes()) * UNITS_PER_BYTE;
         if need == 0 {

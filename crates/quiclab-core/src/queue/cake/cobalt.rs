@@ -74,7 +74,7 @@ pub(super) struct Cobalt {
     count: u32,
     /// About 2^32 / sqrt(count); 0 before the first signal.
     root: u32,
-    /// When the next signal is due or, without signals, until when the queue counts as in use.
+    /// Time of the next signal or, without signals, until which the queue counts as in use.
     next: Time,
     /// Last change of the probability of BLUE; `None` before the first one.
     blue_changed: Option<Time>,

@@ -7,7 +7,7 @@ use super::cobalt::Cobalt;
 /// Rotation of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Set {
-    /// None: it is free.
+    /// No rotation: the queue is free.
     #[default]
     None,
     /// Newly busy queues.
@@ -29,7 +29,7 @@ pub(super) struct CakeFlow<T> {
     pub(super) set: Set,
     /// Bytes that it may still send in this turn.
     pub(super) deficit: i64,
-    /// Its hosts: entries in the tables of sources and destinations.
+    /// Hosts of its flow: entries in the tables of sources and destinations.
     pub(super) source: u16,
     pub(super) destination: u16,
     pub(super) totals: QueueStatistics,

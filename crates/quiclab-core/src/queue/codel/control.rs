@@ -92,9 +92,9 @@ pub(in crate::queue) struct CodelState {
     last_count: u32,
     /// About 2^16 / sqrt(count).
     inverse_sqrt: u16,
-    /// When packets will have waited too long for an interval; `None` while they do not.
+    /// Time at which packets will have waited too long for an interval; `None` while they do not.
     first_above: Option<Time>,
-    /// When the next drop is or was due; `None` before the first series.
+    /// Time at which the next drop is or was due; `None` before the first series.
     drop_next: Option<Time>,
 }
 
@@ -120,7 +120,7 @@ impl CodelState {
         let mut marked = false;
         if self.dropping {
             self.dropping = too_long;
-            // a large backlog may need several drops at once
+            // a large backlog may need several drops together
             while let Some(due) = self.drop_next.filter(|due| self.dropping && *due <= clock) {
                 self.count = self.count.wrapping_add(1);
                 self.newton_step();
@@ -217,7 +217,7 @@ impl CodelState {
         self.inverse_sqrt = (value >> 16) as u16;
     }
 
-    /// When the drop after the one due at `due` is due.
+    /// Time of the drop after the one due at `due`.
     fn next_drop(&self, due: Time, parameters: &Parameters) -> Time {
         let ticks = parameters.interval.as_nanos() >> TICK_BITS;
         let wait = match parameters.law {

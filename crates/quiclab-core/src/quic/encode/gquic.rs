@@ -17,7 +17,7 @@
 //!
 //! | packet | header |
 //! | --- | --- |
-//! | `Initial`, `ZeroRtt`: of a client that has not heard from the server | with version |
+//! | `Initial`, `ZeroRtt`: of a client that has received nothing from the server | with version |
 //! | `Handshake`, `OneRtt` | without |
 //!
 //! Differences: an ACK frame has no receive timestamps (Chromium of that time adds 5 B for the first packet
