@@ -11,11 +11,11 @@ use crate::units::ByteCount;
 pub struct DeliveryStatus {
     /// Time of the measurement.
     pub measured: Time,
-    /// Serialised.
+    /// Packets and bytes that were serialised.
     pub transmitted: Count,
-    /// Arrived at the end of the link.
+    /// Packets and bytes that arrived at the end of the link.
     pub delivered: Count,
-    /// Dropped: by loss, a full queue, or the end of the trace.
+    /// Packets and bytes that were dropped: by loss, a full queue, or the end of the trace.
     pub lost: Count,
     /// Bytes waiting and in service.
     pub buffered: ByteCount,

@@ -7,12 +7,12 @@
 //!    and `send_datagram` for each packet. The packets of a call leave together when it ends, in the
 //!    order of emission.
 //! 2. *Compute* the pending work of the application: requests of a browser that reads the packets of its page
-//! itself.
+//!    itself.
 //! 3. *Fire* the endpoint's timer, if its deadline and a slack have passed. The slack is drawn once
 //!    for each deadline that differs from the one before.
 //! 4. *Read* datagrams from the receive buffer: a call of up to `receive_batch` datagrams takes
-//! `receive_call` and `receive_datagram` for each. Their memory is released when the call starts; the
-//! endpoint receives them when it ends.
+//!    `receive_call` and `receive_datagram` for each. Their memory is released when the call starts; the
+//!    endpoint receives them when it ends.
 //!
 //! A waiting process wakes `wake_up` after a datagram has arrived, or with its timer, and reads the datagrams
 //! received until then.

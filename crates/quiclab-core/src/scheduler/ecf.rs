@@ -6,7 +6,7 @@
 //!
 //! 1. (1 + k / CWND_F) RTT_F < (1 + waiting x hysteresis) (RTT_S + delta): F completes before S would;
 //! 2. k / CWND_S x RTT_S >= 2 RTT_F + delta: S does not complete sooner than a round trip of F after this
-//! one.
+//!    one.
 //!
 //! `waiting` is 1 after a decision to wait, 0 after 1. did not hold: the hysteresis keeps a decision.
 //!
