@@ -1,11 +1,9 @@
 //! Metrics of a destination saved by Linux: the second download between two hosts, over the split bearer of
 //! scenarios/dual_connectivity.toml.
 //!
-//! Two links of 20 Mbit/s, 10 ms each way: the bandwidth-delay product is 75 packets of 1334 bytes, and the queues hold 200.
-//! Slow start without a threshold doubles the window beyond that, and loses more than 100 packets of it; a
-//! download of 10 MB, which takes two seconds at 40 Mbit/s, is in recovery for much of that time.
-//! 200. Slow start without a threshold doubles the window beyond that, and loses a part of it that 100 packets are less
-//! than; a download of 10 MB, which takes two seconds at 40 Mbit/s, recovers during much of them.
+//! Two links of 20 Mbit/s, 10 ms each way: the bandwidth-delay product is 75 packets of 1334 bytes, and the queues
+//! have 200 packets. Slow start without a threshold doubles the window beyond that, and loses more than 100 packets
+//! of it; a download of 10 MB, which takes two seconds at 40 Mbit/s, is in recovery for much of that time.
 
 use crate::common::run_text;
 use quiclab_config::Document;
