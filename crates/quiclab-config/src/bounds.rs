@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value as Json};
 
-/// Bounds of a number; of a quantity, as strings with units.
+/// Bounds of a number, or of a quantity as strings with units.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Limits {
     pub(crate) min: Option<Json>,
-    /// Whether `min` itself is outside.
+    /// Whether `min` itself is excluded.
     pub(crate) exclusive: bool,
     pub(crate) max: Option<Json>,
     pub(crate) one_of: Vec<i64>,
@@ -17,7 +17,7 @@ pub(crate) fn count(schema: &Map<String, Json>, key: &str, default: usize) -> us
     schema.get(key).and_then(Json::as_u64).map_or(default, |count| count as usize)
 }
 
-/// Whether words are about one value or several.
+/// Number of the noun in a sentence: one value or several.
 #[derive(Clone, Copy)]
 pub(crate) enum Count {
     One,

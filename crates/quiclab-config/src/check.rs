@@ -1,4 +1,4 @@
-//! A tree against the rules of its schema.
+//! Checks a tree against the rules of its schema.
 
 use crate::bounds::Limits;
 use crate::form::Mismatch;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 type Check = Result<(), Problem>;
 
 impl Schema {
-    /// Checks `root`, in which former names are replaced.
+    /// Checks `root`, in which former names have been replaced.
     pub(crate) fn check(&self, root: &mut Node) -> Check {
         self.root.check(root, &Place::Root)
     }
@@ -50,7 +50,7 @@ impl Rule {
                 let text = text.clone();
                 self.check_quantity(*quantity, &text, node, place)
             }
-            // a number has no unit, which is what its parser says about it
+            // the parser of quantities reports that a number has no unit
             (Shape::Quantity(quantity), Value::Integer(value)) => {
                 Err(self.not_a_quantity(*quantity, &value.to_string(), node, ProblemKind::WrongType, place))
             }
@@ -77,14 +77,14 @@ impl Rule {
         }
     }
 
-    /// Whether a value has the type of this rule, whatever its limits.
+    /// Whether a value has the type of this rule; limits are not considered.
     pub(crate) fn is_of_type(&self, value: &Value) -> bool {
         match &self.shape {
             Shape::Any => true,
             Shape::Boolean => matches!(value, Value::Boolean(_)),
             Shape::Integer => matches!(value, Value::Integer(_)),
             Shape::Number => matches!(value, Value::Integer(_) | Value::Float(_)),
-            // a number without a unit is best answered by the quantity
+            // the parser of quantities has the best message for a number without a unit
             Shape::Quantity(_) => matches!(value, Value::Text(_) | Value::Integer(_) | Value::Float(_)),
             Shape::Text(_) | Shape::Names(_) => matches!(value, Value::Text(_)),
             Shape::Array { .. } => matches!(value, Value::Array(_)),
@@ -132,7 +132,7 @@ impl Rule {
         Err(Problem::value(place.path(), node.shown(), self.expected()))
     }
 
-    /// The error of `text`, which is not a quantity, as the value of a field.
+    /// Error for `text`, the value of a field, which is not a quantity.
     fn not_a_quantity(
         &self,
         quantity: Quantity,
@@ -150,7 +150,7 @@ impl Rule {
 }
 
 impl Limits {
-    /// Whether a value is within; `compare` compares it with a limit.
+    /// Whether a value is within the limits; `compare` compares it with one.
     pub(crate) fn hold(&self, compare: impl Fn(&Json) -> Option<std::cmp::Ordering>) -> bool {
         let above = self.min.as_ref().is_none_or(|min| {
             compare(min).is_some_and(|order| if self.exclusive { order.is_gt() } else { order.is_ge() })
@@ -206,7 +206,7 @@ impl Table {
     }
 }
 
-/// Checks that JSON has the value and all values in it: no dates, and no numbers that are not finite.
+/// Checks that JSON can represent the value and all values in it: no dates, no numbers that are not finite.
 fn check_json(node: &Node, place: &Place<'_>) -> Check {
     match &node.value {
         Value::Foreign(_) => {}
@@ -224,7 +224,7 @@ fn check_json(node: &Node, place: &Place<'_>) -> Check {
     Err(Problem::new(ProblemKind::WrongType, place.path(), expected).got(node.shown()))
 }
 
-/// The variant that `tag` names; the tag itself is not among its fields.
+/// Checks the variant that `tag` names; the tag itself is not among its fields.
 fn check_tagged(
     tag: &str,
     variants: &[(String, Table)],
@@ -259,7 +259,7 @@ fn check_tagged(
     checked
 }
 
-/// `problem` with the reason, if it is that `--set` chose another variant and a field of the text stayed.
+/// Adds the reason to `problem` if `--set` selected another variant and a field of the text remained.
 fn of_another_variant(
     problem: Problem,
     kind: &Node,

@@ -1,4 +1,4 @@
-//! What a rule takes, in words: the part of an error message behind "expected".
+//! Description of a rule in words: the part of an error message after "expected".
 
 use crate::bounds::{Count, Limits};
 use crate::schema::{Quantity, Rule, Shape};
@@ -6,12 +6,12 @@ use quiclab_core::problem::{alternatives, values};
 use serde_json::Value as Json;
 
 impl Rule {
-    /// What it takes, such as "a size from 88 B to 9148 B".
+    /// Accepted values in words, such as "a size from 88 B to 9148 B".
     pub(crate) fn expected(&self) -> String {
         self.words(Count::One)
     }
 
-    /// What one value is, or several are, such as "sizes from 88 B to 9148 B".
+    /// Accepted values in the singular or plural, such as "sizes from 88 B to 9148 B".
     fn words(&self, count: Count) -> String {
         match &self.shape {
             Shape::Any => count.of("any value"),
@@ -45,7 +45,7 @@ impl Rule {
             let numbers = self.limits.one_of.iter().map(i64::to_string);
             return format!("{}{}", alternatives(numbers).replace('`', ""), self.unit(false));
         }
-        // every integer of a type up to its largest: only the lower end says something
+        // the maximum of an integer type is not a limit worth naming: only the minimum is given
         let natural = [u32::MAX.into(), i64::MAX].map(Json::from);
         let max = self.limits.max.as_ref().filter(|max| !natural.contains(max));
         let one = max.is_none() && self.limits.min == Some(Json::from(1));

@@ -1,4 +1,4 @@
-//! From text to tree to type.
+//! Conversion of text to a tree, and of a tree to a type.
 
 use crate::error::{ConfigError, Location};
 use crate::former::{Note, Replaced};
@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A document as it was written. It outlives the typed value where later checks are to name the place of a value.
+/// A document as it was written. Kept beside the typed value where later checks report the location of a value.
 #[derive(Clone, Debug)]
 pub struct Document {
     file: Option<String>,
@@ -40,8 +40,7 @@ impl Document {
         Self { file: Some(file.to_owned()), text: Some(shared), root }.with(sets)
     }
 
-    /// Reads JSON; `file` is its name in errors, if it has one. Fields that are null count as not given. `sets` as
-    /// for TOML.
+    /// Reads JSON; `file` is its name in errors, if it has one. Null fields count as absent. `sets` as for TOML.
     ///
     /// # Errors
     /// If the text is not JSON or a path leads through a value that is not a table.
@@ -73,7 +72,7 @@ impl Document {
         Ok(Self { file: None, text: None, root: Node::from_json(&root) })
     }
 
-    /// The document with `sets` applied, as [`Self::from_toml`] has them.
+    /// The document with `sets` applied, as for [`Self::from_toml`].
     ///
     /// # Errors
     /// If a path leads through a value that is not a table.
@@ -88,10 +87,10 @@ impl Document {
         Ok(self)
     }
 
-    /// The paths that `path` stands for: `*` in it is each name of the table there, or each index of the array.
+    /// Paths that match `path`: `*` matches each name of the table there, or each index of the array.
     ///
     /// # Errors
-    /// If `path` has no such form, or `*` stands for nothing.
+    /// If `path` is malformed, or `*` matches nothing.
     pub fn paths(&self, path: &str) -> Result<Vec<FieldPath>, ConfigError> {
         let steps: Vec<&str> = path.split('.').map(str::trim).collect();
         let refused = |expected: &str| {
@@ -128,10 +127,10 @@ impl Document {
         Ok(paths.into_iter().map(FieldPath::new).collect())
     }
 
-    /// Checks that the integer at `field` is `version`, which decides how everything else is read.
+    /// Checks that the integer at `field` is `version`, which determines how the rest is read.
     ///
     /// # Errors
-    /// If it is not there or another one.
+    /// If it is missing or differs.
     pub fn check_version(&self, field: &str, version: u32) -> Result<(), ConfigError> {
         match self.root.get(&field.into()) {
             None => {
@@ -152,19 +151,19 @@ impl Document {
         }
     }
 
-    /// Whether the field at `path` is there because of a set.
+    /// Whether the field at `path` exists because of a set.
     #[must_use]
     pub fn is_set(&self, path: &FieldPath) -> bool {
         self.root.get(path).is_some_and(|node| node.origin == Origin::Set)
     }
 
-    /// Removes the field at `path`, if it is there.
+    /// Removes the field at `path`, if it exists.
     pub fn remove(&mut self, path: &FieldPath) {
         self.root.remove(path);
     }
 
-    /// Adds what `defaults` has at `path` and the document has not. Tables are filled down to `depth` levels below `path`;
-    /// what is deeper is taken as a whole or not.
+    /// Adds the values of `defaults` at `path` that the document lacks. Tables are filled down to `depth` levels below
+    /// `path`; deeper values are added whole or not at all.
     pub fn fill(&mut self, path: &FieldPath, defaults: &serde_json::Value, depth: usize) {
         let defaults = path
             .steps()
@@ -185,10 +184,10 @@ impl Document {
         replaced.into_iter().map(note).collect()
     }
 
-    /// The typed value. Everything that concerns one field alone has been checked.
+    /// The typed value. All constraints on single fields have been checked.
     ///
     /// # Errors
-    /// The first thing that is wrong, in the order of the text.
+    /// The first error in the order of the text.
     pub fn decode<T: DeserializeOwned>(&self, schema: &Schema) -> Result<T, ConfigError> {
         let mut root = self.root.clone();
         schema.root.replace_former_names(&mut root, &Place::Root, &mut Vec::new());
@@ -205,7 +204,7 @@ impl Document {
         self.root.to_json()
     }
 
-    /// Where the field at `path`, or the table closest to it, was written: its value, or its key as well.
+    /// Location of the field at `path`, or of the table closest to it: its value, or its key as well.
     #[must_use]
     pub fn location_of(&self, path: &FieldPath, value: bool) -> Location {
         let (node, exact) = self.root.nearest(path);
@@ -219,21 +218,21 @@ impl Document {
         if exact && problem.value.is_some() {
             problem.value = Some(node.shown());
         }
-        // a field that does not exist, or misses another one, is marked with its key
+        // a field that does not exist, or lacks another one, is marked with its key
         let of_value = exact && problem.value.is_some() && problem.kind != ProblemKind::UnknownField;
         let location = if of_value && node.has_set() {
             Location::CommandLine
         } else {
             self.location(&node.origin, of_value)
         };
-        // about an element as a whole: one that only the command line has is most often misspelt
+        // concerns an element as a whole: one that exists only on the command line is most often misspelt
         if problem.value.is_none() && problem.suggestion.is_none() && location == Location::CommandLine {
             problem.suggestion = self.misspelt(&problem.path).map(Into::into);
         }
         ConfigError::new(problem, location)
     }
 
-    /// The name in the text that the first table on the way to `path` that only the command line has may stand for.
+    /// Similar name in the text for the first table on the way to `path` that exists only on the command line.
     fn misspelt(&self, path: &FieldPath) -> Option<String> {
         let mut node = &self.root;
         for step in path.steps() {
@@ -248,7 +247,7 @@ impl Document {
         None
     }
 
-    /// The place of a value, alone or with its key.
+    /// Location of a value, alone or with its key.
     fn location(&self, origin: &Origin, of_value: bool) -> Location {
         match (origin, &self.file, &self.text) {
             (Origin::Set, ..) => Location::CommandLine,
@@ -262,7 +261,7 @@ impl Document {
     }
 }
 
-/// The byte at a line and a column, both from 1.
+/// Byte offset of a line and a column, both from 1.
 fn position(text: &str, line: usize, column: usize) -> Range<usize> {
     let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     let at = (start + column.saturating_sub(1)).min(text.len());

@@ -1,4 +1,4 @@
-//! A problem with its place in the text, and how it is shown.
+//! A problem with its location in the text, and its rendering.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use quiclab_core::Problem;
@@ -6,32 +6,32 @@ use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Why a document cannot be used: the problem, and where it was written.
+/// Reason why a document cannot be used: a problem and its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     /// The error.
     pub problem: Box<Problem>,
-    /// Where.
+    /// Location of the value.
     pub location: Location,
 }
 
-/// Where a value was written.
+/// Location of a value in its source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Location {
-    /// Not in a text.
+    /// Source without a text.
     #[default]
     Unknown,
-    /// In this file, at no known position.
+    /// A file, at an unknown position.
     File(String),
     /// On the command line, with `--set`.
     CommandLine,
-    /// In a text.
+    /// Position in a text.
     Text {
         /// Name of the file.
         file: String,
         /// The whole text.
         text: Arc<str>,
-        /// The bytes concerned.
+        /// Bytes of the value.
         span: Range<usize>,
     },
 }
@@ -57,7 +57,7 @@ impl Location {
 }
 
 impl Location {
-    /// The message of an error here as compilers show it, without color.
+    /// The message of an error at this location as compilers show it, without color.
     #[must_use]
     pub fn render_error(&self, sentence: &str) -> String {
         render(Level::ERROR, sentence, self, false)
@@ -65,7 +65,7 @@ impl Location {
 }
 
 impl Display for Location {
-    /// What stands before a sentence: `file:line:column: `, or nothing.
+    /// Writes the prefix of a sentence: `file:line:column: `, or nothing.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match (self, self.line_and_column()) {
             (Self::Text { file, .. }, Some((line, column))) => write!(f, "{file}:{line}:{column}: "),
@@ -100,21 +100,21 @@ impl Display for ConfigError {
 }
 
 impl ConfigError {
-    /// As compilers show it: the sentence, then the line of the text with the place marked. `color` adds the escape
-    /// sequences of terminals.
+    /// Rendering as compilers show errors: the sentence, then the line of the text with the location marked.
+    /// `color` adds the escape sequences of terminals.
     #[must_use]
     pub fn render(&self, color: bool) -> String {
         render(Level::ERROR, &self.problem.to_string(), &self.location, color)
     }
 }
 
-/// A sentence, then the line of the text with the place marked, if there is one.
+/// The sentence, then the line of the text with the location marked, if there is one.
 pub(crate) fn render(level: Level<'_>, sentence: &str, location: &Location, color: bool) -> String {
     let renderer = if color { Renderer::styled() } else { Renderer::plain() };
     let Location::Text { file, text, span } = location else {
         return renderer.render(&[Group::with_title(level.primary_title(format!("{location}{sentence}")))]);
     };
-    // a table of many lines is marked by its first one
+    // only the first line of a table is marked
     let start = boundary(text, span.start);
     let line_end = text[start..].find('\n').map_or(text.len(), |length| start + length);
     let end = boundary(text, span.end).clamp(start, line_end.max(start));
@@ -125,7 +125,7 @@ pub(crate) fn render(level: Level<'_>, sentence: &str, location: &Location, colo
     renderer.render(&report)
 }
 
-/// The last boundary between characters up to byte `at`: the JSON parser counts bytes.
+/// The last character boundary up to byte `at`: the JSON parser counts bytes.
 fn boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! What strings look like: addresses, and strings of certain characters.
+//! Forms of strings: addresses, and strings of certain characters.
 
 use crate::bounds::{Count, Limits, count};
 use quiclab_core::ip::{IpPrefix, PrefixError};
@@ -8,11 +8,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 /// The form of a string: `format` or `pattern` of its schema.
 #[derive(Clone, Debug)]
 pub(crate) enum Form {
-    /// Any, of at least this length.
+    /// Any string of at least this length.
     Any {
         min: usize,
     },
-    /// As many characters of these classes.
+    /// A number of characters of these classes.
     Characters {
         classes: Vec<(char, char)>,
         min: usize,
@@ -23,17 +23,17 @@ pub(crate) enum Form {
     Ipv6,
     /// An address and a port.
     SocketAddress,
-    /// Where to listen: with a port other than 0.
+    /// Address to listen on: with a port other than 0.
     ListenAddress,
-    /// Where a peer is: no port 0, no unspecified address.
+    /// Address of a peer: no port 0, no unspecified address.
     RemoteAddress,
-    /// A range of addresses; the limits are those of the length of its prefix.
+    /// A range of addresses; the limits are those of the prefix length.
     IpRange,
     Ipv4Range,
     Ipv6Range,
 }
 
-/// Why a string does not have its form: a reason, if the form alone does not say it, and the string that may be meant.
+/// Mismatch of a string with its form: the reason, if the form alone does not state it, and a suggestion.
 #[derive(Debug, Default)]
 pub(crate) struct Mismatch {
     pub(crate) reason: Option<&'static str>,
@@ -179,7 +179,7 @@ impl Form {
         if family && limits.hold(compare) { Ok(()) } else { Err(Mismatch::default()) }
     }
 
-    /// Whether a field of this form takes less than any string.
+    /// Whether a field of this form accepts fewer values than any string.
     pub(crate) const fn is_limited(&self) -> bool {
         !matches!(self, Self::Any { min: 0 })
     }

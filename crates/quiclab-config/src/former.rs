@@ -1,6 +1,5 @@
-//! Former names in a document, which are replaced by the present ones: `x-aliases` of a field are its former names,
-//! `x-value-aliases` those of the names that it takes, or of the
-//! kinds of a table.
+//! Former names in a document, which are replaced by the present ones: `x-aliases` of a field are its former
+//! names, `x-value-aliases` those of its values, or of the kinds of a table.
 
 use crate::error::{Location, render};
 use crate::place::Place;
@@ -11,7 +10,7 @@ use quiclab_core::FieldPath;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
-/// A former name that was read.
+/// A former name that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// The field, by its present name.
@@ -20,7 +19,7 @@ pub struct Note {
     pub former: String,
     /// The name to use.
     pub present: String,
-    /// Where.
+    /// Location of the name.
     pub location: Location,
 }
 
@@ -35,14 +34,14 @@ impl Note {
         format!("{}: `{}` is a former name; use `{}`", self.path, self.former, self.present)
     }
 
-    /// As compilers show it: see [`crate::ConfigError::render`].
+    /// Rendering as compilers show it: see [`crate::ConfigError::render`].
     #[must_use]
     pub fn render(&self, color: bool) -> String {
         render(Level::NOTE, &self.sentence(), &self.location, color)
     }
 }
 
-/// A name that was replaced, and where it was written.
+/// A name that was replaced, and its location.
 pub(crate) struct Replaced {
     pub(crate) path: FieldPath,
     pub(crate) former: String,
@@ -51,7 +50,7 @@ pub(crate) struct Replaced {
 }
 
 impl Rule {
-    /// Replaces the former names in `node`; what has another type than the rule stays for the check.
+    /// Replaces the former names in `node`; values of another type than the rule are left to the check.
     pub(crate) fn replace_former_names(&self, node: &mut Node, place: &Place<'_>, out: &mut Vec<Replaced>) {
         match (&self.shape, &mut node.value) {
             (Shape::Names(_), Value::Text(_)) => self.replace_former_value(node, place, out),
@@ -81,7 +80,7 @@ impl Rule {
         }
     }
 
-    /// Replaces a former name that `node` is.
+    /// Replaces `node` if it is a former name.
     fn replace_former_value(&self, node: &mut Node, place: &Place<'_>, out: &mut Vec<Replaced>) {
         let Value::Text(text) = &mut node.value else { return };
         if let Some(present) = self.former.get(text) {

@@ -1,23 +1,24 @@
-//! Documents in TOML and JSON: read, checked against the schema of the Rust type that they describe, decoded.
+//! Documents in TOML and JSON: parsed, checked against the schema of the Rust type that they describe,
+//! decoded.
 //!
 //! ```text
-//! tree      values and where they were written
+//! tree      values with their origins
 //! document  text to tree, --set, tree to type
 //! schema    a type's JSON Schema as rules
 //! bounds    bounds of numbers and lengths; singular and plural
 //! form      the forms of strings
-//! place     where a value stands while a document is walked
+//! place     position of a value while a document is walked
 //! former    former names, which are read as the present ones with a note
 //! order     the order of a type's fields
 //! check     a tree against the rules
-//! describe  what a rule takes, in words
+//! describe  description of a rule in words
 //! random    random documents that follow the rules, for tests
 //! error     a problem with its place in the text
 //! ```
 //!
-//! The JSON Schema of a type holds its field names, types, defaults and limits (`quiclab_core::limits`). Checking a
-//! document against it before decoding finds every problem that concerns one field, with the path and the expected
-//! values; what depends on several fields is checked by the owner of the type afterwards.
+//! The JSON Schema of a type holds its field names, types, defaults and limits (`quiclab_core::limits`).
+//! Checking a document against it before decoding finds every problem that concerns one field, with the path
+//! and the expected values; constraints across fields are checked by the owner of the type afterwards.
 
 mod bounds;
 mod check;

@@ -10,8 +10,8 @@ use std::marker::PhantomData;
 /// A field that no table has.
 const UNKNOWN: &str = "?";
 
-/// Adds `x-order`, the names of its fields in the order of the Rust type, to each table of `schema`, which describes
-/// `T`. A table of fewer than two fields has none, and a tag is not a field.
+/// Adds `x-order`, the field names in the order of the Rust type, to each table of `schema`, which describes `T`.
+/// Tables of fewer than two fields get none, and a tag is not a field.
 pub(crate) fn add_order<T: DeserializeOwned>(schema: &mut Json) {
     let mut finder = Finder { root: schema.clone(), orders: BTreeMap::new(), of: PhantomData::<T> };
     let root = finder.root.clone();
@@ -25,14 +25,14 @@ pub(crate) fn add_order<T: DeserializeOwned>(schema: &mut Json) {
 
 struct Finder<T> {
     root: Json,
-    /// By the JSON pointer of the table.
+    /// Field names by the JSON pointer of the table.
     orders: BTreeMap<String, Vec<String>>,
     of: PhantomData<T>,
 }
 
 impl<T: DeserializeOwned> Finder<T> {
-    /// Finds the order of each table in `schema`. `place` makes a document in which the value stands where `schema`
-    /// describes it.
+    /// Finds the order of each table in `schema`. `place` makes a document with the value at the position that `schema`
+    /// describes.
     fn visit(&mut self, pointer: &str, schema: &Json, place: &dyn Fn(Json) -> Json) {
         if let Some(reference) = schema["$ref"].as_str() {
             let pointer = reference.trim_start_matches('#');

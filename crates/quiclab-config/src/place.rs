@@ -1,4 +1,5 @@
-//! Where a value stands while a document is walked. It becomes a path, which allocates, only where something is said.
+//! Position of a value while a document is walked. It becomes a path, which allocates, only where a problem
+//! is reported.
 
 use quiclab_core::FieldPath;
 

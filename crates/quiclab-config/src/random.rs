@@ -7,13 +7,13 @@ use serde_json::{Map, Value as Json};
 pub type Draw<'a> = &'a mut dyn FnMut(u64) -> u64;
 
 impl Schema {
-    /// A random document. Each field alone is right; fields need not go together.
+    /// A random document. Each field alone is valid; combinations of fields need not be.
     pub fn random(&self, draw: Draw<'_>) -> Json {
         self.root.random(draw)
     }
 
-    /// Changes one value of `document` at a random place: sets it to another one, adds it or removes it. Each field
-    /// alone stays right.
+    /// Changes one value of `document` at a random place: replaces, adds or removes it. Each field alone
+    /// stays valid.
     pub fn vary(&self, document: &mut Json, draw: Draw<'_>) {
         self.root.vary(document, draw);
     }
@@ -54,7 +54,7 @@ impl Rule {
         }
     }
 
-    /// A number within the limits, or from 0 to `max`; the lower end only if it is the only one.
+    /// A number within the limits, or from 0 to `max`; the lower limit only if it is the only value.
     fn random_number(&self, max: f64, draw: Draw<'_>) -> Json {
         let bound = |limit: &Option<Json>, default| limit.as_ref().and_then(Json::as_f64).unwrap_or(default);
         let (min, max) = (bound(&self.limits.min, 0.0), bound(&self.limits.max, max));
@@ -133,7 +133,7 @@ fn pick<'a, T>(choices: &'a [T], draw: Draw<'_>) -> &'a T {
     &choices[draw(choices.len() as u64) as usize]
 }
 
-/// A number from `min` to `max`; often one of them, often a small or a round one.
+/// A number from `min` to `max`; often one of the limits, often a small or a round number.
 fn between(min: u64, max: u64, draw: Draw<'_>) -> u64 {
     let span = max - min;
     let value = match draw(5) {

@@ -8,22 +8,22 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 
-/// What documents of a type look like.
+/// Schema of the documents of a type.
 #[derive(Clone, Debug)]
 pub struct Schema {
     pub(crate) root: Rule,
 }
 
-/// What a value has to be.
+/// Constraints on a value.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
     pub(crate) shape: Shape,
     pub(crate) limits: Limits,
-    /// What the number counts, such as packets.
+    /// Noun that the number counts, such as packets.
     pub(crate) unit: Option<String>,
     /// A correct value.
     pub(crate) example: Option<String>,
-    /// Former names of values, which are still read, with the present ones.
+    /// Former names of values, which are still accepted, with the present ones.
     pub(crate) former: BTreeMap<String, String>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) enum Shape {
         max: usize,
     },
     Table(Table),
-    /// A table whose field `tag` decides about the others.
+    /// A table whose field `tag` determines the others.
     Tagged {
         tag: String,
         variants: Vec<(String, Table)>,
@@ -59,7 +59,7 @@ pub(crate) enum Shape {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     pub(crate) fields: BTreeMap<String, Field>,
-    /// The rule of fields with other names; `None`: there are no others.
+    /// Rule of fields with other names; `None` if there are none.
     pub(crate) others: Option<Box<Rule>>,
     pub(crate) min: usize,
     pub(crate) max: usize,
@@ -69,7 +69,7 @@ pub(crate) struct Table {
 pub(crate) struct Field {
     pub(crate) rule: Rule,
     pub(crate) required: bool,
-    /// Former names, which are still read.
+    /// Former names, which are still accepted.
     pub(crate) aliases: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ impl Schema {
     /// The schema of documents that decode to `T`.
     ///
     /// # Panics
-    /// If the schema of `T` uses a construct that documents here do not have.
+    /// If the schema of `T` uses a construct that is not supported here.
     #[must_use]
     pub fn of<T: JsonSchema>() -> Self {
         let schema = schemars::schema_for!(T).to_value();
@@ -96,8 +96,8 @@ impl Schema {
     }
 }
 
-/// The JSON Schema of `T` in which each field with limits says in words what it takes, as `x-expected`, and each table
-/// has the names of its fields in the order of the Rust type, as `x-order`.
+/// The JSON Schema of `T`; each field with limits has its accepted values in words as `x-expected`, and each
+/// table its field names in the order of the Rust type as `x-order`.
 ///
 /// # Panics
 /// As [`Schema::of`], and if a table of several fields accepts unknown ones.
@@ -114,7 +114,7 @@ fn annotate(schema: &mut Json, compiler: &Compiler) {
     if let Some(fields) = schema.get_mut("properties").and_then(Json::as_object_mut) {
         for field in fields.values_mut() {
             let rule = compiler.rule(field);
-            // fewer names than the type has
+            // a subset of the names of the type
             let names = field.get("enum").is_some() && field.get("$ref").is_some();
             if let (true, Some(field)) = (names || rule.is_limited(), field.as_object_mut()) {
                 field.insert("x-expected".to_owned(), rule.expected().into());
@@ -133,7 +133,7 @@ struct Compiler {
 }
 
 impl Compiler {
-    /// The schema with its reference resolved; what stands beside the reference has precedence.
+    /// The schema with its reference resolved; keywords beside the reference have precedence.
     fn resolved(&self, schema: &Json) -> Map<String, Json> {
         let Some(schema) = schema.as_object() else { return Map::new() };
         let Some(reference) = schema.get("$ref").and_then(Json::as_str) else { return schema.clone() };
@@ -155,7 +155,7 @@ impl Compiler {
             example: schema.get("examples").and_then(|all| all.get(0)?.as_str().map(str::to_owned)),
             former: names_by_name(&schema, "x-value-aliases"),
         };
-        // a field may take fewer names than its type has
+        // a field may accept a subset of the names of its type
         if let (Shape::Names(names), Some(taken)) = (&mut rule.shape, schema.get("enum").and_then(strings)) {
             names.retain(|name| taken.contains(name));
         }
@@ -166,7 +166,7 @@ impl Compiler {
                     .unwrap_or_else(|error| panic!("the limit \"{limit}\" is a quantity: {error}"));
             }
         }
-        // limits beside a choice, such as "null or a quantity", are those of the choice
+        // limits beside a choice, such as "null or a quantity", apply to the choice
         if let Shape::Either(choices) = &mut rule.shape {
             for choice in choices.iter_mut() {
                 choice.limits.tighten(&rule.limits);
@@ -283,11 +283,11 @@ impl Compiler {
     }
 }
 
-/// The field that tells the variants of a type apart.
+/// The field that distinguishes the variants of a type.
 const TAG: &str = "kind";
 
 impl Rule {
-    /// Whether the field takes less than its type.
+    /// Whether the field accepts fewer values than its type.
     fn is_limited(&self) -> bool {
         let natural = |limit: &Json| range_of("uint64").1.map(Json::from).as_ref() == Some(limit);
         match &self.shape {
@@ -307,7 +307,7 @@ impl Rule {
         }
     }
 
-    /// The shape of this only choice, with its limits.
+    /// Shape of the only choice, with its limits.
     fn shape_or_either(self) -> Shape {
         let plain =
             self.limits.is_empty() && self.unit.is_none() && self.example.is_none() && self.former.is_empty();
@@ -320,7 +320,7 @@ impl Limits {
         self.min.is_none() && self.max.is_none() && self.one_of.is_empty()
     }
 
-    /// Takes over what `outer` states.
+    /// Adopts the constraints of `outer`.
     fn tighten(&mut self, outer: &Self) {
         if outer.min.is_some() {
             (self.min, self.exclusive) = (outer.min.clone(), outer.exclusive);
@@ -347,7 +347,7 @@ fn limits(schema: &Map<String, Json>) -> Limits {
     }
 }
 
-/// What an integer of Rust holds; TOML has integers of 64 bits with a sign.
+/// Range of a Rust integer type; TOML integers are signed with 64 bits.
 fn range_of(format: &str) -> (Option<i64>, Option<i64>) {
     match format {
         "uint8" => (Some(0), Some(u8::MAX.into())),
@@ -358,7 +358,7 @@ fn range_of(format: &str) -> (Option<i64>, Option<i64>) {
     }
 }
 
-/// The type that a schema names, `null` aside.
+/// The type that a schema names, apart from `null`.
 fn type_name(value: &Json) -> Option<&str> {
     match value {
         Json::String(name) => Some(name),

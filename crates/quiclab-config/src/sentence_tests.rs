@@ -1,4 +1,4 @@
-//! Whole sentences, and where their values come from.
+//! Whole sentences, and the locations of their values.
 
 use crate::check_tests::Everything;
 use crate::{Document, Schema};
@@ -56,7 +56,7 @@ fn what_the_command_line_made_wrong_is_its_error() {
     );
     let wrong = error("kind = { kind = \"flat\", radius = 1 }", &[]);
     assert_eq!(wrong.problem.reason, None);
-    // an element that only the command line has
+    // an element that exists only on the command line
     let document = |sets: &[(String, String)]| {
         Document::from_toml("parts.down = {}\nother.dwon = 1", "e.toml", sets).unwrap()
     };

@@ -1,4 +1,4 @@
-//! A document as it was written: values that know where they come from.
+//! A document as it was written: values with their origins.
 
 use quiclab_core::problem::is_bare_key;
 use quiclab_core::{FieldPath, Problem};
@@ -8,17 +8,17 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value and where it was written.
+/// A value and its origin.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) value: Value,
     pub(crate) origin: Origin,
 }
 
-/// Where a value was written.
+/// Origin of a value in its source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Not known: the document was not made from text with positions.
+    /// Unknown: the document was not made from text with positions.
     #[default]
     Unknown,
     /// Bytes of the text: the key with its value, the value alone.
@@ -27,7 +27,7 @@ pub(crate) enum Origin {
     Set,
 }
 
-/// What was written.
+/// Value as it was written.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Boolean(bool),
@@ -36,7 +36,7 @@ pub(crate) enum Value {
     Text(String),
     Array(Vec<Node>),
     Table(BTreeMap<String, Node>),
-    /// What no field takes: a date, an integer beyond 64 bits.
+    /// A value that no field accepts: a date, an integer beyond 64 bits.
     Foreign(String),
 }
 
@@ -48,7 +48,7 @@ impl Node {
         Ok(Self { value: toml_table(root.get_ref()), origin: Origin::Text { entry: 0..0, value: 0..0 } })
     }
 
-    /// The node of a JSON value. A null stands for a field that is not given.
+    /// The node of a JSON value. A null stands for an absent field.
     pub(crate) fn from_json(value: &serde_json::Value) -> Self {
         use serde_json::Value as Json;
         let value = match value {
@@ -69,7 +69,7 @@ impl Node {
         Self { value, origin: Origin::Unknown }
     }
 
-    /// The tree as JSON, which serde reads.
+    /// The tree as JSON, for decoding by serde.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         match &self.value {
             Value::Boolean(value) => (*value).into(),
@@ -81,7 +81,7 @@ impl Node {
         }
     }
 
-    /// Reads a value given with `--set`: TOML if it parses as that, otherwise a string.
+    /// Parses a value given with `--set`: TOML if it parses as that, otherwise a string.
     pub(crate) fn from_argument(text: &str) -> Self {
         let value = match DeValue::parse(text.trim()) {
             Ok(value) => toml_value(value.get_ref()),
@@ -92,7 +92,7 @@ impl Node {
         node
     }
 
-    /// Where the key of this node was written, which is `name`.
+    /// Origin of the key of this node, which is `name`.
     pub(crate) fn key_origin(&self, name: &str) -> Origin {
         match &self.origin {
             Origin::Text { entry, .. } => {
@@ -103,7 +103,7 @@ impl Node {
         }
     }
 
-    /// Whether it, or anything in it, was given on the command line.
+    /// Whether the value or any value inside it was given on the command line.
     pub(crate) fn has_set(&self) -> bool {
         self.origin == Origin::Set
             || match &self.value {
@@ -156,8 +156,8 @@ impl Node {
         (node, true)
     }
 
-    /// Puts `value` at `path`; tables on the way are created, elements of arrays are counted from 0, and the number
-    /// after the last one appends.
+    /// Sets `value` at `path`; tables on the way are created, array elements are counted from 0, and the
+    /// number after the last one appends.
     pub(crate) fn set(&mut self, path: &FieldPath, value: Self) -> Result<(), Problem> {
         let mut node = self;
         for (depth, step) in path.steps().iter().enumerate() {
@@ -187,7 +187,7 @@ impl Node {
         Ok(())
     }
 
-    /// Removes the node at `path`, if it is there.
+    /// Removes the node at `path`, if it exists.
     pub(crate) fn remove(&mut self, path: &FieldPath) {
         let Some((last, above)) = path.steps().split_last() else { return };
         let mut node = self;
@@ -201,7 +201,7 @@ impl Node {
         }
     }
 
-    /// Adds what `defaults` has and this node has not, in tables down to `depth` levels.
+    /// Adds the values of `defaults` that this node lacks, in tables down to `depth` levels.
     pub(crate) fn fill(&mut self, defaults: Self, depth: usize) {
         let (Value::Table(table), Value::Table(defaults)) = (&mut self.value, defaults.value) else { return };
         if depth == 0 {

@@ -1,4 +1,4 @@
-//! The AccECN option of TCP: bytes of payload by the ECN field of the packets that brought them (RFC 9768 section 3.2.3).
+//! The AccECN option of TCP: payload bytes by the ECN field of their packets (RFC 9768 section 3.2.3).
 //!
 //! | | RFC 9768 | Linux | here |
 //! | --- | --- | --- | --- |
@@ -8,7 +8,7 @@
 
 /// Bits of a counter on the wire.
 const COUNTER_BITS: u32 = 24;
-/// Kind and length, and a field, in bytes.
+/// Kind and length, and one field, in bytes.
 const BASE: u64 = 2;
 const FIELD: u64 = 3;
 
@@ -17,17 +17,17 @@ const FIELD: u64 = 3;
 pub struct AccEcnOption {
     /// Bytes that arrived with ECT(1), CE and ECT(0), in this order; initial values included, modulo 2^24.
     pub counters: [u32; 3],
-    /// How many of them are on the wire: 0 to 3.
+    /// Number of counters on the wire: 0 to 3.
     pub fields: u8,
 }
 
 impl AccEcnOption {
     /// Option kind of Order 1.
     pub const KIND: u8 = 174;
-    /// Initial values: not 0 but for CE, so that clearing shows (section 3.2.1).
+    /// Initial values: 0 only for CE, so that clearing is visible (section 3.2.1).
     pub const INITIAL: Self = Self { counters: [1, 0, 1], fields: 3 };
 
-    /// The option with `fields` fields for counts of bytes since the start of the connection.
+    /// The option with `fields` fields for byte counts since the start of the connection.
     #[must_use]
     pub fn of_bytes(bytes: [u64; 3], fields: u8) -> Self {
         let mut counters = Self::INITIAL.counters;
@@ -37,18 +37,18 @@ impl AccEcnOption {
         Self { counters, fields }
     }
 
-    /// The fields that are there, the initial values taken off.
+    /// The fields that are present, without the initial values.
     pub fn bytes(&self) -> impl Iterator<Item = u32> {
         let initial = Self::INITIAL.counters.into_iter();
         let since = |(counter, initial): (u32, u32)| counter.wrapping_sub(initial) & mask();
         self.counters.into_iter().zip(initial).map(since).take(usize::from(self.fields))
     }
 
-    /// Bytes that it adds to a header, padding included; `before_sack`: a SACK option follows.
+    /// Bytes that the option adds to a header, padding included; `before_sack`: a SACK option follows.
     #[must_use]
     pub const fn length(&self, before_sack: bool) -> u64 {
         let bytes = BASE + FIELD * self.fields as u64;
-        // the two NOPs of SACK take in what is over a word, if it is not more than two
+        // the two NOPs of SACK absorb the remainder of a word, if it is at most two bytes
         if before_sack && bytes % 4 <= 2 { bytes - bytes % 4 } else { bytes.next_multiple_of(4) }
     }
 
@@ -59,7 +59,7 @@ impl AccEcnOption {
     }
 }
 
-/// By how much a counter with the lowest 24 bits `received` has moved from `known`; negative if it went back
+/// Change of a counter from `known` to the lowest 24 bits `received`; negative if it decreased
 /// (`tcp_update_ecn_bytes`).
 #[must_use]
 pub const fn counter_difference(received: u32, known: u64) -> i32 {

@@ -1,10 +1,9 @@
-//! Split bearer: numbers packets, spreads them over several links and puts them in order again.
+//! Split bearer: numbers packets, distributes them over several links and restores their order.
 //!
-//! Stands for the packet layer of Dual Connectivity, after 3GPP TS 38.323 (PDCP) and the testbed of
-//! Hasselquist et al., "QUIC over Dual Connectivity", Computer Networks 219 (2022). Only what moves
-//! packets is there: no header compression, ciphering, integrity protection, discard timer, status
-//! report or control PDU. [`BearerSender`] and [`BearerReceiver`] are the two ends; whatever links
-//! lie between them is wired by the topology.
+//! Models the packet layer of Dual Connectivity, after 3GPP TS 38.323 (PDCP) and the testbed of Hasselquist
+//! et al., "QUIC over Dual Connectivity", Computer Networks 219 (2022). Only packet forwarding is modelled:
+//! no header compression, ciphering, integrity protection, discard timer, status report or control PDU.
+//! [`BearerSender`] and [`BearerReceiver`] are the two ends; the topology wires the links between them.
 //!
 //! | | TS 38.323 | testbed | here |
 //! | --- | --- | --- | --- |

@@ -18,7 +18,7 @@ impl Count {
         self.packets += 1;
         self.bytes += size.bytes();
     }
-    /// Takes a packet of `size` away again.
+    /// Subtracts a packet of `size`.
     pub fn remove(&mut self, size: ByteCount) {
         self.packets -= 1;
         self.bytes -= size.bytes();
@@ -61,8 +61,8 @@ impl AddAssign for Counters {
 }
 
 impl Counters {
-    /// Packets and bytes that entered or were made, minus those that left, were dropped, consumed
-    /// or are held: (0, 0) unless an element lies.
+    /// Packets and bytes that entered or were created, minus those that left, were dropped, consumed or are
+    /// held: (0, 0) unless an element miscounts.
     #[must_use]
     pub fn balance(&self) -> (i128, i128) {
         let difference = |of: fn(&Count) -> u64| {

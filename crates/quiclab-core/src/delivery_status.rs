@@ -1,5 +1,5 @@
-//! The message by which a link reports to the sending end of a bearer: it stands for the frame DL DATA DELIVERY
-//! STATUS of 3GPP TS 38.425 (section 5.5.2.2). `link/feedback.rs` lists how the two differ.
+//! Report of a link to the sending end of a bearer: it models the frame DL DATA DELIVERY STATUS of 3GPP TS
+//! 38.425 (section 5.5.2.2). `link/feedback.rs` lists the differences.
 
 use crate::counters::Count;
 use crate::time::Time;
@@ -9,16 +9,16 @@ use crate::units::ByteCount;
 /// include the PDCP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeliveryStatus {
-    /// When this was so.
+    /// Time of the measurement.
     pub measured: Time,
-    /// Serialised.
+    /// Packets and bytes that were serialised.
     pub transmitted: Count,
-    /// Arrived at the end of the link.
+    /// Packets and bytes that arrived at the end of the link.
     pub delivered: Count,
-    /// Dropped: by loss, for want of room, or because the trace has ended.
+    /// Packets and bytes that were dropped: by loss, a full queue, or the end of the trace.
     pub lost: Count,
-    /// Waiting and in service.
+    /// Bytes waiting and in service.
     pub buffered: ByteCount,
-    /// How much may be buffered.
+    /// Desired buffer size.
     pub desired_buffer: ByteCount,
 }

@@ -1,7 +1,7 @@
-//! The element: the one interface of everything a packet passes.
+//! The element: the interface of everything that packets pass through.
 //!
-//! An element is a pure state machine. It is told what arrives and what time it is, and answers
-//! with packets at its output ports and with the next instant at which it wants to be woken.
+//! An element is a pure state machine. Its input is arriving packets and the current time; its output is
+//! packets at its output ports and the next instant at which it must be woken.
 
 use crate::counters::Counters;
 use crate::metric::Metrics;
@@ -13,7 +13,7 @@ use std::any::Any;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Port(pub u16);
 
-/// A state machine that packets pass: see the module documentation. `Any` is for
+/// A state machine that packets pass through: see the module documentation. `Any` is for
 /// [`Topology::get_mut`](crate::Topology::get_mut).
 pub trait Element: Send + Any {
     /// `packet` arrives at input `port`.
@@ -22,14 +22,14 @@ pub trait Element: Send + Any {
     /// The deadline given by [`Element::next_wake`] is due.
     fn wake(&mut self, now: Time, out: &mut Outputs);
 
-    /// When the element wants to be woken; `None` while it waits for packets only. A driver asks
-    /// after each `receive` and `wake`, so it must be cheap.
+    /// Next time at which the element must be woken; `None` while it waits for packets only. A driver calls
+    /// this after each `receive` and `wake`, so it must be cheap.
     fn next_wake(&self) -> Option<Time>;
 
-    /// What went through so far; [`Counters::balance`] holds after each call.
+    /// Totals so far; [`Counters::balance`] holds after each call.
     fn counters(&self) -> Counters;
 
-    /// Values over the whole run for the result, such as the longest queue. It may complete what was due
+    /// Values over the whole run for the result, such as the longest queue. May complete work that was due
     /// before `now`, as [`Element::sample`] may.
     fn statistics(&mut self, _now: Time, _out: &mut Metrics) {}
 
@@ -42,10 +42,10 @@ pub trait Element: Send + Any {
     }
 }
 
-/// Declares [`DropReason`]: a reason and its name in results a line.
+/// Declares [`DropReason`]: one reason and its name in results per line.
 macro_rules! drop_reasons {
     ($($(#[$documentation:meta])* $reason:ident = $name:literal,)+) => {
-        /// Why an element discards a packet.
+        /// Reason for which an element discards a packet.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum DropReason {
             $($(#[$documentation])* $reason,)+
@@ -99,7 +99,7 @@ drop_reasons! {
     DelayFull = "delay_full",
 }
 
-/// What an element emits in one call; the driver drains and reuses it.
+/// Output of an element in one call; the driver drains and reuses it.
 #[derive(Debug, Default)]
 pub struct Outputs {
     /// Packets in the order of emission with their output port.
@@ -111,13 +111,13 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Emits `packet` at output `port`. A packet that is created here is boxed once, for its whole way.
+    /// Emits `packet` at output `port`. A packet that is created here is boxed once, for its entire lifetime.
     #[inline]
     pub fn send(&mut self, port: Port, packet: impl Into<Box<Packet>>) {
         self.packets.push((port, packet.into()));
     }
 
-    /// Discards `packet`. The element counts it itself, too.
+    /// Discards `packet`. The element also counts it.
     pub fn discard(&mut self, reason: DropReason, packet: Box<Packet>) {
         if self.record_drops {
             self.drops.push((reason, packet));

@@ -11,15 +11,16 @@ use crate::warm_start::WarmStart;
 
 /// A transport with its workload. It has one input and one output, both port 0.
 pub trait Endpoint: Element {
-    /// How far the workload is.
+    /// Progress of the workload.
     fn progress(&self) -> Progress;
 
-    /// Why the connection failed, in a sentence; `None` unless [`Progress::failed`].
+    /// Reason for the failure of the connection, as a sentence; `None` unless [`Progress::failed`].
     fn failure(&self) -> Option<&str> {
         None
     }
 
-    /// A limit of its own that has bound during the run and is no property of the network, in a sentence.
+    /// A limit of the endpoint that was reached during the run and is no property of the network, as a
+    /// sentence.
     fn warning(&self) -> Option<String> {
         None
     }
@@ -35,44 +36,45 @@ pub trait Endpoint: Element {
         None
     }
 
-    /// The endpoint as one that can have a warm start, if it is configured to.
+    /// The endpoint as one that supports a warm start, if this is configured.
     fn warm_start(&mut self) -> Option<&mut dyn WarmStart> {
         None
     }
 }
 
-/// How far the workload of an endpoint is.
+/// Progress of the workload of an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// When the application asked for the transfer; `None` before that.
+    /// Time at which the application requested the transfer; `None` before that.
     pub started: Option<Time>,
-    /// When the last byte was delivered to the application; `None` while the transfer runs.
+    /// Time at which the last byte was delivered to the application; `None` while the transfer runs.
     pub finished: Option<Time>,
     /// Bytes delivered to the application in order.
     pub delivered_bytes: u64,
-    /// The connection ended with an error or timed out: nothing more will come.
+    /// The connection ended with an error or timed out: no more data will be delivered.
     pub failed: bool,
 }
 
 impl Progress {
-    /// The application of a server has read `bytes`: for it, the transfer starts with the first.
+    /// Records that the application of a server has read `bytes`: for it, the transfer starts with the first
+    /// call.
     pub fn read(&mut self, now: Time, bytes: u64) {
         self.started.get_or_insert(now);
         self.delivered_bytes += bytes;
     }
 }
 
-/// Which side of a flow an endpoint is.
+/// Side of a flow on which an endpoint is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Opens the connection and asks for data: the flow's receiver.
+    /// Initiates the connection and requests data: the flow's receiver.
     Client,
     /// Accepts the connection and answers: the flow's sender.
     Server,
 }
 
 impl Role {
-    /// Which way the packets travel that it sends.
+    /// Direction of the packets that it sends.
     #[must_use]
     pub const fn direction(self) -> Direction {
         match self {
@@ -82,26 +84,26 @@ impl Role {
     }
 }
 
-/// Identity that every endpoint needs, whatever its stack.
+/// Identity of an endpoint, independent of its stack.
 #[derive(Clone, Debug)]
 pub struct EndpointIdentity {
-    /// Name of the element, also of its random stream: `flow.sender` or `flow.receiver`.
+    /// Name of the element and of its random stream: `flow.sender` or `flow.receiver`.
     pub name: String,
     /// The flow.
     pub flow: FlowId,
-    /// Which side.
+    /// Side of the flow.
     pub role: Role,
     /// Source and destination of the packets it sends.
     pub tuple: FiveTuple,
-    /// Paths that it has, each with an output of its own; 1 without Multipath QUIC.
+    /// Number of its paths, each with its own output; 1 without Multipath QUIC.
     pub paths: usize,
 }
 
 impl EndpointIdentity {
-    /// [`Packet::id`] of the first packet that this endpoint sends; the others count on from it.
+    /// [`Packet::id`] of the first packet that this endpoint sends; later ids count up from it.
     ///
-    /// From above: flow (23 bits), role (1 bit), counter (40 bits). Thus packets have unique ids in
-    /// runs of up to 2^23 flows whose endpoints send up to 2^40 packets each.
+    /// From the highest bits down: flow (23 bits), role (1 bit), counter (40 bits). Thus packets have unique
+    /// ids in runs of up to 2^23 flows whose endpoints send up to 2^40 packets each.
     #[must_use]
     pub const fn first_packet_id(&self) -> u64 {
         let role = match self.role {
@@ -112,14 +114,14 @@ impl EndpointIdentity {
     }
 }
 
-/// Something a transport does that only it knows; observers turn it into qlog and key logs.
+/// An event inside a transport; observers turn it into qlog and key logs.
 #[derive(Debug)]
 pub enum TransportEvent<'a> {
     /// A QUIC packet is sent. `payload` is the plaintext: frames.
     PacketSent {
         /// Packet number space or key phase.
         space: PacketSpace,
-        /// Path ID in Multipath QUIC, where each path has packet numbers of its own; otherwise 0.
+        /// Path ID in Multipath QUIC, where each path has its own packet numbers; otherwise 0.
         path: u32,
         /// Full packet number.
         number: u64,
@@ -132,7 +134,7 @@ pub enum TransportEvent<'a> {
     PacketReceived {
         /// Packet number space or key phase.
         space: PacketSpace,
-        /// Path ID in Multipath QUIC, where each path has packet numbers of its own; otherwise 0.
+        /// Path ID in Multipath QUIC, where each path has its own packet numbers; otherwise 0.
         path: u32,
         /// Full packet number.
         number: u64,
@@ -145,20 +147,19 @@ pub enum TransportEvent<'a> {
     PacketsLost {
         /// Packet number space.
         space: PacketSpace,
-        /// Path ID in Multipath QUIC, where each path has packet numbers of its own; otherwise 0.
+        /// Path ID in Multipath QUIC, where each path has its own packet numbers; otherwise 0.
         path: u32,
         /// Their numbers, ascending.
         numbers: &'a [u64],
     },
-    /// An acknowledgement arrived: in QUIC an ACK frame, in TCP a segment whose acknowledgement counts.
-    /// How long the one before it is ago follows from the times.
+    /// An acknowledgement arrived: in QUIC an ACK frame, in TCP a segment whose acknowledgement counts. The
+    /// time since the previous one follows from the times.
     AckReceived {
-        /// Packets that it newly acknowledges, only those that ask for an acknowledgement; 0 if it says
-        /// nothing new. What was declared lost before is not outstanding any more and does not count in
-        /// QUIC.
+        /// Ack-eliciting packets that it newly acknowledges; 0 if it contains nothing new. Packets declared
+        /// lost before are no longer outstanding and do not count in QUIC.
         packets: u32,
-        /// Packets that it covers which none before it did: in TCP by its acknowledgement number, so that 0 is a
-        /// duplicate acknowledgement, whatever its SACK blocks say; in QUIC the same as `packets`.
+        /// Packets that it covers and none before it did: in TCP by its acknowledgement number, so that 0 is
+        /// a duplicate acknowledgement, whatever its SACK blocks contain; in QUIC the same as `packets`.
         covered: u32,
         /// Their bytes: QUIC packets from header to tag, payloads of TCP, FIN counted as one.
         bytes: u64,
@@ -169,7 +170,7 @@ pub enum TransportEvent<'a> {
     Secret(&'a str),
 }
 
-/// Receives what a transport tells. Observers never influence a run.
+/// Receives the events of a transport. Observers never influence a run.
 pub trait TransportObserver: Send {
     /// `event` happened at `now`.
     fn observe(&mut self, now: Time, event: &TransportEvent<'_>);

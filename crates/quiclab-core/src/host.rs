@@ -1,20 +1,21 @@
-//! What a host costs: socket receive buffer, CPU time of the process, late timers.
+//! Costs of a host: socket receive buffer, CPU time of the process, late timers.
 //!
-//! A [`Host`] is an endpoint around an endpoint. It models one process with one CPU of its own, whose
-//! loop works on one thing at a time, in this order whenever the CPU is free:
+//! A [`Host`] is an endpoint that contains an endpoint. It models one process with its own CPU, whose loop
+//! performs one task at a time, in this order whenever the CPU is free:
 //!
 //! 1. *Send* what the endpoint has emitted: calls of up to `send_batch` packets that take `send_call`
 //!    and `send_datagram` for each packet. The packets of a call leave together when it ends, in the
 //!    order of emission.
-//! 2. *Compute* what the application has to: requests of a browser that reads the packets of its page itself.
+//! 2. *Compute* the pending work of the application: requests of a browser that reads the packets of its page
+//!    itself.
 //! 3. *Fire* the endpoint's timer, if its deadline and a slack have passed. The slack is drawn once
 //!    for each deadline that differs from the one before.
 //! 4. *Read* datagrams from the receive buffer: a call of up to `receive_batch` datagrams takes
-//!    `receive_call` and `receive_datagram` for each. Their memory is free when the call starts; the
-//!    endpoint has them when it ends.
+//!    `receive_call` and `receive_datagram` for each. Their memory is released when the call starts; the
+//!    endpoint receives them when it ends.
 //!
-//! A process that waits wakes `wake_up` after a datagram has arrived, or with its timer, and reads the
-//! datagrams received until then.
+//! A waiting process wakes `wake_up` after a datagram has arrived, or with its timer, and reads the datagrams
+//! received until then.
 //!
 //! | | an application under Linux | here |
 //! | --- | --- | --- |
@@ -23,7 +24,7 @@
 //! | protocol processing in the kernel, other processes | compete for the CPU | cost nothing |
 //! | send buffer | may block the sender | unlimited |
 //!
-//! A host that costs nothing (the default) only passes calls on: no queue, no draw.
+//! A host without costs (the default) only forwards calls: no queue, no draw.
 
 mod config;
 mod receive_buffer;
@@ -60,11 +61,11 @@ crate::metrics! {
     }
 }
 
-/// An endpoint on a host that takes time: see the module documentation.
+/// An endpoint on a host with costs: see the module documentation.
 pub struct Host {
     config: crate::host::HostConfig,
     endpoint: Box<dyn Endpoint>,
-    /// Whether nothing costs anything, so that all calls go straight to the endpoint.
+    /// Whether the host has no costs, so that all calls go directly to the endpoint.
     transparent: bool,
     slack: DelayModel,
     wake_up: DelayModel,
@@ -74,29 +75,29 @@ pub struct Host {
     reading: Vec<Box<Packet>>,
     /// Inputs at which the datagrams in `reading` and `receive_buffer` arrived, in this order.
     ports: VecDeque<Port>,
-    /// Until when the application prepares the next request for an object of a page.
+    /// End of the preparation of the next request for an object of a page.
     occupied: Time,
-    /// Packets the endpoint has emitted and that have not left, oldest first.
+    /// Packets emitted by the endpoint that have not left, oldest first.
     sending: VecDeque<(Port, Box<Packet>)>,
-    /// The endpoint's deadline as last seen, and when it fires. Drawn for each new deadline.
+    /// Last deadline of the endpoint, and when it fires. Drawn for each new deadline.
     deadline: Option<Time>,
     fires: Option<Time>,
-    /// Reused for the calls of the endpoint.
+    /// Output buffer of the endpoint, reused for all calls.
     emitted: Outputs,
-    /// CPU time of all work begun.
+    /// CPU time of all tasks begun.
     busy: Duration,
     received: Count,
     sent: Count,
     dropped: Count,
-    /// In `receive_buffer`, `reading` and `sending`.
+    /// Packets in `receive_buffer`, `reading` and `sending`.
     held: Count,
 }
 
-/// What the CPU does.
+/// Task of the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
     Idle,
-    /// A datagram has arrived, and the process does not run yet.
+    /// A datagram has arrived, and the process is not running yet.
     WakeUp {
         until: Time,
     },
@@ -116,8 +117,8 @@ enum Work {
 }
 
 impl Host {
-    /// The element `name` of the run with `seed`: `endpoint` on a host of this kind. Batches of 0 are
-    /// taken as 1.
+    /// Creates the element `name` of the run with `seed`: `endpoint` on a host of this kind. Batches of 0 are
+    /// treated as 1.
     #[must_use]
     pub fn new(config: &crate::host::HostConfig, seed: u64, name: &str, endpoint: Box<dyn Endpoint>) -> Self {
         let mut host = Self {
@@ -145,16 +146,15 @@ impl Host {
         host
     }
 
-    /// Starts one piece of work after the other until the CPU is busy or nothing is left to do. The
-    /// timer fires at most once, and only if `may_fire`: an endpoint whose deadline does not move on
-    /// is the driver's to detect.
+    /// Starts one task after another until the CPU is busy or no task is left. The timer fires at most once,
+    /// and only if `may_fire`: detecting an endpoint whose deadline does not advance is up to the driver.
     fn run(&mut self, now: Time, mut may_fire: bool, out: &mut Outputs) {
         loop {
             match self.work {
                 Work::Read { until } | Work::Send { until, .. } | Work::Compute { until } if now < until => {
                     return;
                 }
-                // a timer wakes the process, too
+                // a timer also wakes the process
                 Work::WakeUp { until }
                     if now < until && !(may_fire && self.fires.is_some_and(|fires| fires <= now)) =>
                 {
@@ -214,7 +214,7 @@ impl Host {
         }
     }
 
-    /// Takes over what the endpoint emitted, and its deadline.
+    /// Collects the output of the endpoint and its deadline.
     fn collect(&mut self, out: &mut Outputs) {
         for (port, packet) in self.emitted.packets.drain(..) {
             self.held.add(packet.size);

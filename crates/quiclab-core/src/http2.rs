@@ -9,38 +9,38 @@ pub enum Http2Frame {
     Preface,
     /// SETTINGS (RFC 9113 section 6.5).
     Settings {
-        /// Parameters in it.
+        /// Number of parameters.
         count: u8,
-        /// SETTINGS_MAX_CONCURRENT_STREAMS, if it is one of them.
+        /// SETTINGS_MAX_CONCURRENT_STREAMS, if present.
         max_streams: Option<u32>,
-        /// SETTINGS_INITIAL_WINDOW_SIZE, if it is one of them.
+        /// SETTINGS_INITIAL_WINDOW_SIZE, if present.
         stream_window: Option<u32>,
     },
     /// SETTINGS with ACK.
     SettingsAck,
     /// WINDOW_UPDATE (RFC 9113 section 6.9).
     WindowUpdate {
-        /// The stream; 0: the connection.
+        /// Stream; 0 for the connection.
         stream: u32,
-        /// Bytes more.
+        /// Window size increment in bytes.
         increment: u32,
     },
     /// HEADERS with a whole field section (RFC 9113 section 6.2).
     Headers {
-        /// The stream.
+        /// Stream.
         stream: u32,
         /// Length of the field section, compressed.
         section: u32,
-        /// It says which stream it depends on (RFC 7540 section 5.3, deprecated by RFC 9113).
+        /// Whether the frame states a stream dependency (RFC 7540 section 5.3, deprecated by RFC 9113).
         dependency: bool,
         /// END_STREAM.
         end: bool,
-        /// Which resource of the page a request asks for: it stands in the section.
+        /// Resource of the page that a request is for; contained in the field section.
         resource: u32,
     },
     /// DATA (RFC 9113 section 6.1).
     Data {
-        /// The stream.
+        /// Stream.
         stream: u32,
         /// Payload in bytes; no padding.
         length: u32,
@@ -73,7 +73,8 @@ impl Http2Frame {
 mod tests {
     use super::*;
 
-    /// RFC 9113: 3.4 the preface, 6.5.1 six bytes a setting, 6.9 four, 6.2 four and one of a dependency.
+    /// RFC 9113: section 3.4 the preface, 6.5.1 six bytes per setting, 6.9 four, 6.2 four and one of a
+    /// dependency.
     #[test]
     fn frames_are_as_long_as_their_fields() {
         assert_eq!(Http2Frame::Preface.bytes(), "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len() as u64);

@@ -1,7 +1,7 @@
-//! IP packets: lengths of headers, and real packets as a router sees them: what their headers say, and the little that
-//! it may change.
+//! IP packets: lengths of headers, and real packets as a router sees them: parsing of their headers, and the few
+//! changes that it may make.
 //!
-//! Everything here is for bytes from outside: each function takes any bytes and neither panics nor reads past them.
+//! All functions here are for untrusted bytes: each accepts any input and neither panics nor reads past its end.
 //!
 //! | file | after |
 //! | --- | --- |

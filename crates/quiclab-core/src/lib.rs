@@ -1,7 +1,7 @@
 //! Pure building blocks of quiclab: time, units, random streams, packets, elements.
 //!
-//! Nothing here reads a clock, spawns a thread, does I/O or draws unseeded numbers (traces are
-//! parsed from text that the caller has read).
+//! No function here reads a clock, spawns a thread, does I/O or draws unseeded numbers (traces are parsed
+//! from text that the caller has read).
 
 mod accecn;
 pub mod bearer;

@@ -1,22 +1,22 @@
 //! Limits of options, stated at their fields.
 //!
-//! `#[schemars(transform = between("88 B", "9148 B"))]` puts the limits into the JSON schema of the field's type.
-//! Everything that speaks of them reads that schema: the check of documents (quiclab-config), error messages,
-//! the reference page, the Python classes, the random configurations of the tests. Nothing repeats them.
+//! `#[schemars(transform = between("88 B", "9148 B"))]` adds the limits to the JSON schema of the field's type. All
+//! uses of limits read that schema: the check of documents (quiclab-config), error messages, the reference page, the
+//! Python classes, the random configurations of the tests. The limits are stated nowhere else.
 //!
 //! Limits of plain numbers are the keywords of JSON Schema (`minimum`, `exclusiveMinimum`, `maximum`). Limits of
-//! quantities, which are written as strings with a unit, are the same words with `x-` before them, because a
+//! quantities, which are written as strings with a unit, are the same keywords with the prefix `x-`, because a
 //! validator of JSON Schema compares numbers only.
 
 use schemars::Schema;
 use schemars::transform::Transform;
 use serde_json::Value;
 
-/// What a field takes: see the module documentation.
+/// Accepted values of a field: see the module documentation.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     keywords: Vec<(&'static str, Value)>,
-    /// Those of the elements of an array.
+    /// Limits of the elements of an array.
     items: Option<Box<Self>>,
 }
 
@@ -40,12 +40,12 @@ pub fn above(min: impl Into<Value>) -> Limits {
     Limits::default().with("exclusiveMinimum", min)
 }
 
-/// One of these numbers or names: fewer than the type of the field has.
+/// One of these numbers or names: a subset of the values of the field's type.
 pub fn one_of<V: Into<Value>, const N: usize>(values: [V; N]) -> Limits {
     Limits::default().with("enum", values.map(Into::into).to_vec())
 }
 
-/// A string of characters of one class, as many as stated, in the form `^[a-z0-9]{1,15}$`.
+/// A string of characters of one class, with the stated length, in the form `^[a-z0-9]{1,15}$`.
 #[must_use]
 pub fn characters(pattern: &'static str) -> Limits {
     Limits::default().with("pattern", pattern)
@@ -57,13 +57,13 @@ pub fn format(name: &'static str) -> Limits {
     Limits::default().format(name)
 }
 
-/// An array, a table or a string that holds something.
+/// A non-empty array, table or string.
 #[must_use]
 pub fn not_empty() -> Limits {
     Limits::default().with("minItems", 1).with("minProperties", 1).with("minLength", 1)
 }
 
-/// An array or a table with this many entries.
+/// An array or a table with this number of entries.
 #[must_use]
 pub fn entries(min: usize, max: usize) -> Limits {
     let (min, max) = (min as u64, max as u64);
@@ -71,7 +71,7 @@ pub fn entries(min: usize, max: usize) -> Limits {
     array.with("minProperties", min).with("maxProperties", max)
 }
 
-/// A number of these: the unit is not part of the value.
+/// A number of this unit: the unit is not part of the value.
 pub fn unit(name: &'static str) -> Limits {
     Limits::default().unit(name)
 }
@@ -82,39 +82,39 @@ impl Limits {
         self
     }
 
-    /// And `max` or less.
+    /// Adds the limit: `max` or less.
     #[must_use]
     pub fn to(self, max: impl Into<Value>) -> Self {
         self.with("maximum", max)
     }
 
-    /// And a string in this format; of a range of addresses, the limits are those of the length of its prefix.
+    /// Adds the format of a string; for a range of addresses, the limits are those of the prefix length.
     #[must_use]
     pub fn format(self, name: &'static str) -> Self {
         self.with("format", name)
     }
 
-    /// And each element of the array is within `items`.
+    /// Adds the limits `items` of each element of the array.
     #[must_use]
     pub fn each(self, items: Self) -> Self {
         Self { items: Some(Box::new(items)), ..self }
     }
 
-    /// And the first name of each pair is read as the second one, with a note: it is a former name.
+    /// Adds former names: the first name of each pair is read as the second one, with a note.
     #[must_use]
     pub fn formerly<const N: usize>(self, names: [(&str, &str); N]) -> Self {
         let names = names.map(|(former, present)| (former.to_owned(), Value::from(present)));
         self.with("x-value-aliases", serde_json::Map::from_iter(names))
     }
 
-    /// And the number counts these, such as packets.
+    /// Adds the unit that the number counts, such as packets.
     #[must_use]
     pub fn unit(self, name: &'static str) -> Self {
         self.with("x-unit", name)
     }
 }
 
-/// Keywords that hold for one type only.
+/// Keywords that apply to one type only.
 const OF_TYPE: [(&str, &str); 5] = [
     ("minItems", "array"),
     ("maxItems", "array"),

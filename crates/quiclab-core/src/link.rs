@@ -1,12 +1,12 @@
-//! A one-way link: policer, then loss, then queue, then serialisation at the rate, then propagation delay. Its conditions
-//! may change over time (`conditions`); a link that aggregates or repeats transmissions does so after serialisation.
+//! A one-way link: policer, then loss, then queue, then serialisation at the rate, then propagation delay. Its
+//! conditions may change over time (`conditions`); aggregation and retransmission follow the serialisation.
 //!
-//! The model are two nested Linux `netem` queueing disciplines, the outer one with rate, limit and
-//! loss, the inner one with the delay (the usual emulation of an access link).
+//! The model is two nested Linux `netem` queueing disciplines, the outer one with rate, limit and loss, the inner one
+//! with the delay (the usual emulation of an access link).
 //!
 //! | | netem | here |
 //! | --- | --- | --- |
-//! | loss | at enqueue, before the limit is looked at | same |
+//! | loss | at enqueue, before the limit is checked | same |
 //! | limit | waiting and in service; from Linux 6.12 on also packets in the inner discipline | waiting and in service |
 //! | rate | end of serialisation fixed at enqueue, each packet rounded down to 1 ns | begun when the packet before has left, rounded up; `rate_at`: a rate that changes can be that at enqueue, too |
 //! | overhead | the Ethernet header (14 B) counts | `overhead_per_packet`, and `framing` |
@@ -19,10 +19,9 @@
 //! | prescribed reordering | none | `holds`: packets by number, see `hold` |
 //! | slots | `slot` | `aggregation` |
 //!
-//! At equal times departures come before arrivals: a packet that arrives in the nanosecond in which
-//! another one's serialisation ends finds its place free, whichever of the two calls the driver
-//! makes first. A driver that is late (in real time) loses no capacity: what was due is
-//! calculated with the times at which it was due.
+//! At equal times departures precede arrivals: a packet that arrives in the nanosecond in which the serialisation of
+//! another one ends finds its slot free, whichever of the two calls the driver makes first. A driver that is late (in
+//! real time) loses no capacity: overdue events are processed with the times at which they were due.
 
 mod aggregation;
 mod capacity;
@@ -90,40 +89,40 @@ pub struct Link {
     loss: LossModel,
     wire: WireFormat,
     ecn_rewrites: Box<[EcnRewrite]>,
-    /// `None`: every packet conforms.
+    /// `None` if every packet conforms.
     policer: Option<TokenBucket>,
     queue: Discipline<Queued>,
     serialiser: Serialiser,
     /// `None` while the serialiser is idle.
     in_service: Option<InService>,
     delay: DelayModel,
-    /// No packet takes less time after its serialisation.
+    /// Lower bound of the delay of packets after their serialisation.
     shortest_delay: Duration,
-    /// `None`: any number of packets may be in flight.
+    /// `None` if any number of packets may be in flight.
     delay_limit: Option<u64>,
     flight: Flight,
-    /// `None`: the conditions do not change.
+    /// `None` if the conditions do not change.
     conditions: Option<Box<ConditionCursor>>,
-    /// `None`: nothing changes the link during the run.
+    /// `None` if no event changes the link during the run.
     changes: Option<Box<Changes>>,
-    /// `None`: each packet leaves by itself.
+    /// `None` if each packet leaves by itself.
     aggregation: Option<Aggregation>,
-    /// `None`: no transmission fails.
+    /// `None` if no transmission fails.
     retransmission: Option<Box<Retransmission>>,
     /// Packets held back at the end of the link; `None` if the scenario holds none.
     holding: Option<Box<HoldList>>,
     totals: LinkCounters,
-    /// What a query of the link has dropped; the next call tells it.
+    /// Drops that occurred in a query of the link; the next call reports them.
     settled: Outputs,
 }
 
-/// The packet whose bits are leaving.
+/// The packet in serialisation.
 #[derive(Debug)]
 struct InService {
     packet: Box<Packet>,
     wire_size: ByteCount,
     start: Time,
-    /// When the last bit leaves; `None`: never, because the trace ends before.
+    /// Departure of the last bit; `None` if never, because the trace ends before.
     end: Option<Time>,
 }
 
@@ -152,7 +151,7 @@ impl Link {
         }
     }
 
-    /// `packet` has been transmitted at `end`.
+    /// Handles the transmission of `packet`, completed at `end`.
     fn depart(&mut self, end: Time, packet: Box<Packet>, out: &mut Outputs) {
         self.follow(end);
         if self.conditions.as_ref().is_some_and(|conditions| !conditions.now().arrives) {
@@ -171,7 +170,7 @@ impl Link {
         self.flight.push(left + self.delay.draw(end), packet);
     }
 
-    /// Moves on to the conditions at `at`.
+    /// Advances to the conditions at `at`.
     fn follow(&mut self, at: Time) {
         if self.conditions.as_mut().is_some_and(|conditions| conditions.advance(at)) {
             self.apply_conditions();
@@ -187,13 +186,13 @@ impl Link {
         }
     }
 
-    /// Makes `change` at `now`, or ends that which has this number, and says what holds then. The driver wakes the link
-    /// afterwards.
+    /// Applies `change` at `now`, or ends the change with this number, and returns the resulting state. The driver
+    /// wakes the link afterwards.
     ///
     /// # Panics
-    /// If the link was not built to change.
+    /// If the link was not built with changes.
     pub fn change(&mut self, now: Time, number: u64, change: Option<LinkChange>) -> LinkState {
-        // as with conditions, what ends its serialisation at this instant is transmitted under the new ones
+        // as with conditions, a packet whose serialisation ends at this instant is transmitted under the new ones
         self.settle(Time::from_nanos(now.as_nanos().saturating_sub(1)));
         self.follow(now);
         let conditions = self.conditions.as_ref().map(|conditions| conditions.now());
@@ -215,7 +214,7 @@ impl Link {
         after
     }
 
-    /// No packet that is transmitted from now on takes less time afterwards.
+    /// Lower bound of the delay of packets that are transmitted from now on.
     fn shortest_delay_from_now(&mut self) -> Duration {
         let Some(changes) = &self.changes else { return self.shortest_delay };
         let rows = self.conditions.iter().flat_map(|conditions| conditions.rows());
@@ -229,26 +228,26 @@ impl Link {
         shortest.unwrap_or_else(|| self.delay.shortest())
     }
 
-    /// Until when the queue holds back what the idle serialiser would take.
+    /// Time until which the queue holds back packets from the idle serialiser.
     fn held_until(&self) -> Option<Time> {
         if self.in_service.is_none() { self.queue.next_wake() } else { None }
     }
 
-    /// Completes the serialisations that were due by `now`, for a query of the link. No packet can reach the
-    /// end of the link by that: it would have requested a wake-up.
+    /// Completes the serialisations that were due by `now`, for a query of the link. No packet can reach the end of the
+    /// link thereby: it would have requested a wake-up.
     fn settle(&mut self, now: Time) {
         let mut settled = std::mem::take(&mut self.settled);
         self.serialise_until(now, &mut settled);
         self.settled = settled;
     }
 
-    /// Tells what was dropped since the last call.
+    /// Reports the drops since the last call.
     fn tell_settled(&mut self, out: &mut Outputs) {
         self.settled.record_drops = out.record_drops;
         out.drops.append(&mut self.settled.drops);
     }
 
-    /// The serialiser is free at `now`: begins with the next packet, if there is one.
+    /// Starts the next packet, if there is one: the serialiser is free at `now`.
     fn serve_next(&mut self, now: Time, out: &mut Outputs) {
         let totals = &mut self.totals;
         let mut discard = |item: Queued, reason| totals.discard(reason, item.packet, out);
@@ -274,7 +273,7 @@ impl Link {
         out.send(Port(0), packet);
     }
 
-    /// The same with packets that are held: in the order of the times at which they were due, so that a late
+    /// Emits the same packets and those that are held, in the order of the times at which they were due, so that a late
     /// driver changes nothing.
     fn hold_and_deliver_until(&mut self, now: Time, out: &mut Outputs) {
         while let Some(holding) = &mut self.holding {
@@ -297,12 +296,12 @@ impl Link {
         }
     }
 
-    /// Makes the report that is due, and sends those that have been on the way for long enough.
+    /// Makes the report that is due, and sends the reports whose delay has elapsed.
     fn report(&mut self, now: Time, out: &mut Outputs) {
         let Some(feedback) = &mut self.totals.feedback else { return };
         let counters = &mut self.totals.counters;
         if feedback.is_due(now) {
-            // a rate of 0 is a change, and may end: what waits for it is reported as what moves
+            // a rate of 0 is a change, and may end: packets that wait for it are reported like moving ones
             let stuck = self.in_service.as_ref().is_some_and(|service| service.end.is_none())
                 && !matches!(self.serialiser, Serialiser::Constant(_));
             feedback.measure(now, self.serialiser.rate_at(now), stuck, counters);
@@ -385,8 +384,8 @@ impl Element for Link {
     }
 
     fn next_wake(&self) -> Option<Time> {
-        // The end of a serialisation can wait until it could show at the end of the link: what came due in
-        // between is completed then, or when a packet arrives, as if it had been in time.
+        // The end of a serialisation can be postponed until it could become visible at the end of the link: events due
+        // in between are completed then, or when a packet arrives, with their own times.
         let end = self.in_service.as_ref().and_then(|service| service.end);
         let packet = match (end.map(|end| end + self.shortest_delay), self.flight.next_due()) {
             (Some(end), Some(due)) => Some(end.min(due)),

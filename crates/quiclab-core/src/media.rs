@@ -1,38 +1,39 @@
-//! Media over RTP, as values: what the headers of RTP packets and of congestion control feedback say.
+//! Media over RTP, as values: contents of the headers of RTP packets and of congestion control feedback.
 
 use crate::time::Time;
 
-/// What the header of an RTP packet (RFC 3550 section 5.1) says, and the frame that it is a part of.
+/// Header of an RTP packet (RFC 3550 section 5.1), and the frame that it is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtpPacket {
-    /// Sequence number, not cut to 16 bits.
+    /// Sequence number, not truncated to 16 bits.
     pub number: u64,
-    /// When the frame was captured: the timestamp.
+    /// Capture time of the frame: the timestamp.
     pub captured: Time,
     /// Number of the frame.
     pub frame: u32,
-    /// Packets that the frame has.
+    /// Number of packets of the frame.
     pub packets: u16,
-    /// The last one of the frame: the marker bit.
+    /// Whether it is the last one of the frame: the marker bit.
     pub marker: bool,
 }
 
-/// A packet that arrived.
+/// Arrival of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MediaArrival {
-    /// When.
+    /// Arrival time.
     pub at: Time,
-    /// With the mark "congestion experienced".
+    /// Whether it had the mark "congestion experienced".
     pub ce: bool,
 }
 
 /// Congestion control feedback (RFC 8888 section 3.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MediaFeedback {
-    /// When it was sent: the report timestamp.
+    /// Time of sending: the report timestamp.
     pub sent: Time,
     /// Number of the first packet reported on.
     pub begin: u64,
-    /// What is known of it and of those that follow, in order; `None`: it has not arrived. The last one has.
+    /// Arrivals of this packet and of those that follow, in order; `None` if it has not arrived. The last one
+    /// has.
     pub reports: Vec<Option<MediaArrival>>,
 }

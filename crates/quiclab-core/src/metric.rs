@@ -1,7 +1,8 @@
 //! Metrics: named numbers of elements, each defined once, where it is measured.
 //!
-//! A list of definitions ([`metrics!`](crate::metrics)) stands at each mechanism. The keys of results, the columns of time
-//! series, the reference of results, the names that sweeps accept and the types of OpenMetrics follow from the lists.
+//! A list of definitions ([`metrics!`](crate::metrics)) is part of each mechanism. The keys of results, the
+//! columns of time series, the reference of results, the names that sweeps accept and the types of
+//! OpenMetrics are derived from the lists.
 
 use std::borrow::Cow;
 
@@ -10,7 +11,7 @@ use std::borrow::Cow;
 pub enum MetricKind {
     /// A total since the start. The totals of several connections add up.
     Counter,
-    /// The value at this moment.
+    /// The present value.
     Gauge,
     /// A mean over the run.
     Mean,
@@ -20,7 +21,7 @@ pub enum MetricKind {
     Maximum,
     /// The moment or the duration of an event that happens once.
     Time,
-    /// Mean, minimum, maximum and percentiles, each a number of its own: see [`STATISTICS`].
+    /// Mean, minimum, maximum and percentiles, each a separate number: see [`STATISTICS`].
     Distribution,
 }
 
@@ -46,20 +47,20 @@ impl MetricKind {
     }
 }
 
-/// Ends of the names of the numbers of a distribution.
+/// Suffixes of the names of the numbers of a distribution.
 pub const STATISTICS: [&str; 6] = ["_mean", "_min", "_max", "_p50", "_p95", "_p99"];
 
-/// Stands in the name of a metric that each link or path has for the number of it.
+/// Placeholder of the number of a link or path in the name of a metric that each of them has.
 const PLACE: &str = "<k>";
 
-/// Where a metric is found.
+/// Place where a metric is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
-    /// In the statistics at the end of a run.
+    /// The statistics at the end of a run.
     End,
-    /// In time series.
+    /// Time series.
     Series,
-    /// In both.
+    /// Both.
     Both,
 }
 
@@ -70,13 +71,13 @@ pub struct Metric {
     pub name: &'static str,
     /// Type.
     pub kind: MetricKind,
-    /// Where it is found.
+    /// Place where it is recorded.
     pub recorded: Recorded,
-    /// The comment at the definition, as it stands there; see [`Metric::meaning`].
+    /// The comment at the definition, unchanged; see [`Metric::meaning`].
     pub comment: &'static str,
 }
 
-/// Words of names that are units, with the symbol of the unit; a name without such a word is that of a count.
+/// Words of names that denote units, with the symbol of the unit; a name without such a word denotes a count.
 const UNITS: [(&str, &str); 8] = [
     ("mbps", "Mbit/s"),
     ("bytes", "B"),
@@ -89,7 +90,7 @@ const UNITS: [(&str, &str); 8] = [
 ];
 
 impl Metric {
-    /// Symbol of the unit, which is the last word of the name that is one; empty for counts.
+    /// Symbol of the unit, from the last word of the name that denotes one; empty for counts.
     #[must_use]
     pub fn unit(&self) -> &'static str {
         let unit = |word| UNITS.iter().find(|(known, _)| *known == word).map(|(_, unit)| *unit);
@@ -111,7 +112,7 @@ impl Metric {
         })
     }
 
-    /// The name of one of its numbers, with the number of a link or path, or of a statistic.
+    /// The name of one of its numbers, with the number of a link or path, or with a statistic.
     fn name_of(&'static self, index: u8) -> Cow<'static, str> {
         if self.kind == MetricKind::Distribution {
             Cow::Owned(format!("{}{}", self.name, STATISTICS[usize::from(index)]))
@@ -123,10 +124,10 @@ impl Metric {
     }
 }
 
-/// The metrics of an element, or of a part of one.
+/// Metrics of an element, or of a component of one.
 #[derive(Clone, Copy, Debug)]
 pub struct MetricGroup {
-    /// Which element has them, and under which condition.
+    /// Element with these metrics, and the condition under which it has them.
     pub element: &'static str,
     /// Their definitions in the order of documents.
     pub metrics: &'static [&'static Metric],
@@ -170,18 +171,18 @@ impl Metrics {
         self.set(metric, value as f64);
     }
 
-    /// Adds a value of the link or path of a number, or one of the [`STATISTICS`] of a distribution.
+    /// Adds a value of a numbered link or path, or one of the [`STATISTICS`] of a distribution.
     pub fn set_of(&mut self, metric: &'static Metric, index: usize, value: f64) {
         debug_assert!(index == 0 || metric.name.contains(PLACE) || metric.kind == MetricKind::Distribution);
         self.0.push(Measured { metric, index: index as u8, value });
     }
 
-    /// Adds a count of the link or path of a number.
+    /// Adds a count of a numbered link or path.
     pub fn count_of(&mut self, metric: &'static Metric, index: usize, value: u64) {
         self.set_of(metric, index, value as f64);
     }
 
-    /// Adds those of `other` whose values add up to those of the same metric.
+    /// Adds the values of additive metrics of `other` to those of the same metric.
     pub fn add(&mut self, other: &Self) {
         for added in other.0.iter().filter(|added| added.metric.kind.is_additive()) {
             match self.0.iter_mut().find(|known| known.is_same(added)) {
@@ -191,7 +192,7 @@ impl Metrics {
         }
     }
 
-    /// Removes the values of metrics that are only at the end of a run.
+    /// Removes the values of metrics that are recorded only at the end of a run.
     pub fn retain_series(&mut self) {
         self.0.retain(|known| known.metric.recorded != Recorded::End);
     }
@@ -211,7 +212,7 @@ impl Metrics {
         self.0.iter()
     }
 
-    /// The value of the first number with a name.
+    /// The value of the first number with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<f64> {
         self.0.iter().find(|known| known.name() == name).map(|known| known.value)
@@ -224,7 +225,7 @@ impl Metrics {
     }
 }
 
-/// Whether the names and values are these, in this order.
+/// Whether the names and values are equal, in this order.
 impl<const N: usize> PartialEq<[(&str, f64); N]> for Metrics {
     fn eq(&self, other: &[(&str, f64); N]) -> bool {
         self.0.len() == N
@@ -238,7 +239,7 @@ impl<const N: usize> PartialEq<[(&str, f64); N]> for Metrics {
 
 /// Defines the metrics of an element: a static with a field for each of them, whose comment is the meaning.
 ///
-/// Behind the name of a field stands `as` and the name in results where it differs, then kind and place
+/// The name of a field is followed by `as` and the name in results if it differs, then kind and place
 /// ([`MetricKind`](crate::MetricKind), [`Recorded`](crate::Recorded)).
 ///
 /// ```

@@ -1,4 +1,5 @@
-//! The network interface of an endpoint: makes the packets that it sends, and counts those and the ones that arrive.
+//! The network interface of an endpoint: creates the packets that it sends, and counts packets in both
+//! directions.
 
 use crate::counters::Counters;
 use crate::element::{Outputs, Port};
@@ -26,14 +27,14 @@ pub struct Nic {
     flow: FlowId,
     direction: Direction,
     tuple: FiveTuple,
-    /// Headers that every packet has.
+    /// Headers of every packet.
     headers: ByteCount,
     next_id: u64,
     counters: Counters,
 }
 
 impl Nic {
-    /// The interface of an endpoint whose packets have this tuple.
+    /// Creates the interface of an endpoint whose packets have this tuple.
     #[must_use]
     pub fn new(identity: &EndpointIdentity, tuple: FiveTuple) -> Self {
         Self {
@@ -46,7 +47,7 @@ impl Nic {
         }
     }
 
-    /// Sends a packet with `size` above the headers that [`ip::headers`] counts.
+    /// Sends a packet with `size` beyond the headers that [`ip::headers`] counts.
     pub fn send(
         &mut self,
         now: Time,
@@ -76,8 +77,8 @@ impl Nic {
         out.send(port, packet);
     }
 
-    /// The tuple of a further path: the client has an address on each, as a device with several interfaces; its ports
-    /// are counted on instead, which tells queues the same.
+    /// The tuple of a further path: the client has one address per path, as a device with several interfaces;
+    /// here the ports are incremented instead, which queues treat equally.
     fn tuple_of(&self, path: Port) -> FiveTuple {
         let (source, destination) = (self.tuple.source(), self.tuple.destination());
         let on_path =
@@ -88,14 +89,14 @@ impl Nic {
         }
     }
 
-    /// Counts a packet that has arrived, and gives its size above the same headers.
+    /// Counts a packet that has arrived, and returns its size beyond the same headers.
     pub fn receive(&mut self, packet: &Packet) -> ByteCount {
         self.counters.received.add(packet.size);
         self.counters.consumed.add(packet.size);
         packet.size.saturating_sub(self.headers)
     }
 
-    /// What went through so far.
+    /// Totals so far.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters

@@ -1,8 +1,8 @@
-//! Protocol operations: computations of a connection that a plugin can replace, or run a function before
-//! or after.
+//! Protocol operations: computations of a connection that a plugin can replace, or before or after which it
+//! runs a function.
 //!
-//! The idea is PQUIC's (De Coninck et al., "Pluginizing QUIC", SIGCOMM 2019, section 2): a protocol is a set
-//! of named operations, each with the anchors `replace`, `pre` and `post`. What differs:
+//! The idea is that of PQUIC (De Coninck et al., "Pluginizing QUIC", SIGCOMM 2019, section 2): a protocol is
+//! a set of named operations, each with the anchors `replace`, `pre` and `post`. Differences:
 //!
 //! | | PQUIC | here |
 //! | --- | --- | --- |
@@ -16,7 +16,7 @@ use serde::{Serialize, Serializer};
 use std::fmt::{self, Display, Formatter};
 use strum::{IntoStaticStr, VariantArray};
 
-/// A computation that a plugin can exchange.
+/// A computation that a plugin can replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case", prefix = "compute.")]
 pub enum Operation {
@@ -24,53 +24,53 @@ pub enum Operation {
     CongestionWindow,
     /// Pacing rate of a path in bit/s, whenever it is computed.
     PacingRate,
-    /// Packets of reordering before one is lost, at each acknowledgement.
+    /// Reordering in packets before a packet is declared lost, at each acknowledgement.
     PacketThreshold,
     /// Probe timeout in ms, whenever the timer is set.
     ProbeTimeout,
     /// Time until an acknowledgement must leave, in ms, at each ack-eliciting packet.
     AckDelay,
-    /// An RTT sample in ms, before it is taken.
+    /// RTT sample in ms, before it is used.
     RttSample,
-    /// Whether a DATAGRAM frame may leave now (1) or waits for the window (0).
+    /// Whether a DATAGRAM frame may be sent now (1) or waits for the window (0).
     DatagramMayLeave,
-    /// Path that the next packet takes, by its number.
+    /// Number of the path of the next packet.
     Path,
-    /// Stream that sends next, by its identifier.
+    /// Identifier of the stream that sends next.
     Stream,
 }
 
-/// What there is to know about an operation.
+/// Description of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct OperationInfo {
-    /// Which one; its name in scenarios.
+    /// The operation, with its name in scenarios.
     #[serde(rename = "name")]
     pub operation: Operation,
-    /// What it computes.
+    /// Result of the computation.
     pub meaning: &'static str,
-    /// When it is computed.
+    /// Time of the computation.
     pub when: &'static str,
-    /// What a function is given: name with the unit as suffix, and meaning.
+    /// Inputs of a function: name with the unit as suffix, and meaning.
     pub inputs: &'static [(&'static str, &'static str)],
     /// Unit of the result.
     pub unit: &'static str,
-    /// Smallest result that is taken.
+    /// Minimum accepted result.
     pub least: f64,
-    /// Largest result that is taken.
+    /// Maximum accepted result.
     pub most: f64,
-    /// Whether the result is a whole number.
+    /// Whether the result must be an integer.
     pub whole: bool,
 }
 
-/// Place of a function at an operation.
+/// Position of a function relative to an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Anchor {
-    /// Is called with the inputs, and answers nothing.
+    /// Receives the inputs, and returns nothing.
     Before,
-    /// Is called with the inputs instead of the native computation, and answers with the result.
+    /// Receives the inputs instead of the native computation, and returns the result.
     Replace,
-    /// Is called with inputs and result, and answers with another result, or nothing to keep it.
+    /// Receives inputs and result, and returns another result, or nothing to keep it.
     After,
 }
 
@@ -83,10 +83,11 @@ impl Anchor {
 }
 
 impl Operation {
-    /// All of them, in the order of [`OPERATIONS`].
+    /// All operations, in the order of [`OPERATIONS`].
     pub const ALL: &'static [Self] = Self::VARIANTS;
 
-    /// What the names of operations begin with: it tells them from options, of which some have the same name.
+    /// Prefix of the names of operations: it distinguishes them from options, of which some have the same
+    /// name.
     pub const PREFIX: &'static str = "compute.";
 
     /// Name in scenarios.
@@ -95,7 +96,7 @@ impl Operation {
         self.into()
     }
 
-    /// The operation of this name.
+    /// The operation with this name.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|operation| operation.name() == name)
@@ -121,14 +122,14 @@ impl Serialize for Operation {
 }
 
 impl OperationInfo {
-    /// Whether `result` is taken.
+    /// Whether `result` is accepted.
     #[must_use]
     pub fn allows(&self, result: f64) -> bool {
         // a comparison with NaN is false
         result >= self.least && result <= self.most && (!self.whole || libm::trunc(result) == result)
     }
 
-    /// What is taken, in words.
+    /// Accepted results, in words.
     #[must_use]
     pub fn expected(&self) -> String {
         let kind = if self.whole { "a whole number" } else { "a number" };
@@ -144,13 +145,13 @@ const MIN_RTT: (&str, &str) = ("min_rtt_ms", "minimum RTT; 0 before the first sa
 const WINDOW: (&str, &str) = ("cwnd_bytes", "congestion window of the congestion controller");
 const IN_FLIGHT: (&str, &str) = ("in_flight_bytes", "bytes sent that are neither acknowledged nor lost");
 
-/// Far beyond the product of any rate and RTT: a terabyte.
+/// Far above the product of any rate and RTT: a terabyte.
 const MAX_BYTES: f64 = (1_u64 << 40) as f64;
 /// A thousand times the fastest Ethernet.
 const MAX_RATE: f64 = 1e15;
 /// Ten minutes.
 const MAX_MS: f64 = 600_000.0;
-/// Whole numbers up to here are exact in a float.
+/// Limit up to which integers are exact in a float.
 const MAX_EXACT: f64 = (1_u64 << 53) as f64;
 
 /// All operations.

@@ -1,4 +1,4 @@
-//! What travels: a packet with its identity, its size on the wire and its payload.
+//! A packet with its identity, its size on the wire and its payload.
 
 use crate::delivery_status::DeliveryStatus;
 use crate::ip::{self, Ecn, FiveTuple};
@@ -13,7 +13,7 @@ use bytes::BytesMut;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
-/// Which way a packet of a flow travels.
+/// Direction in which a packet of a flow travels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// From the flow's sender (the server of a download) to its receiver.
@@ -24,7 +24,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both, in the order of their numbers.
+    /// Both directions, in the order of their numbers.
     pub const ALL: [Self; 2] = [Self::Down, Self::Up];
 
     /// Name in results.
@@ -36,7 +36,7 @@ impl Direction {
         }
     }
 
-    /// The other way.
+    /// The opposite direction.
     #[must_use]
     pub const fn reverse(self) -> Self {
         match self {
@@ -60,20 +60,20 @@ pub enum Payload {
     Segment(Segment),
     /// A datagram of `lab-quic`: headers and frames as values, the data as lengths.
     Quic(Box<QuicDatagram>),
-    /// A datagram of `lab-udp`: what its payload says; the rest of the payload is padding.
+    /// A datagram of `lab-udp`: the fields of its payload; the rest of the payload is padding.
     Datagram {
         /// Number in the order of sending, from 0.
         number: u64,
-        /// When it was sent; an echo keeps the time of what it answers.
+        /// Time of sending; an echo repeats the time of the datagram that it answers.
         sent: Time,
-        /// It answers the datagram of this number.
+        /// Whether it answers the datagram with this number.
         echo: bool,
     },
     /// An RTP packet of `lab-udp`: the rest of the payload is media.
     Rtp(RtpPacket),
-    /// What the receiver of media reports (RFC 8888).
+    /// Report of a receiver of media (RFC 8888).
     MediaFeedback(Box<MediaFeedback>),
-    /// What a link reports to the bearer that sends over it.
+    /// Report of a link to the bearer that sends over it.
     DeliveryStatus(Box<DeliveryStatus>),
 }
 
@@ -82,15 +82,16 @@ pub enum Payload {
 pub struct Packet {
     /// Unique within a run; both copies of a duplicated packet have the same.
     pub id: u64,
-    /// The flow it belongs to.
+    /// Flow of the packet.
     pub flow: FlowId,
-    /// Which way it travels.
+    /// Direction of the packet.
     pub direction: Direction,
-    /// Path of a connection with several paths that it takes, from 0: the output at which the end of a flow sent it.
+    /// Path of the packet in a connection with several paths, from 0: the output at which the end of a flow
+    /// sent it.
     pub path: u8,
     /// Length of the IP packet, header included.
     pub size: ByteCount,
-    /// Length of headers that a lower layer has added (PDCP); links serialise them, too.
+    /// Length of headers that a lower layer has added (PDCP); links serialise them as well.
     pub encapsulation: ByteCount,
     /// Sequence number given by a split bearer, the lowest `sequence_bits` bits of COUNT.
     pub sequence: u32,
@@ -98,14 +99,14 @@ pub struct Packet {
     pub tuple: FiveTuple,
     /// ECN field.
     pub ecn: Ecn,
-    /// When its endpoint sent it.
+    /// Time at which its endpoint sent it.
     pub created: Time,
     /// Content.
     pub payload: Payload,
 }
 
 impl Packet {
-    /// The packet that carries a UDP datagram with this payload; who sends it numbers it.
+    /// Creates the packet of a UDP datagram with this payload; its sender numbers it.
     #[must_use]
     pub fn of_datagram(now: Time, tuple: FiveTuple, ecn: Ecn, payload: BytesMut) -> Self {
         let size = ip::headers(tuple) + ByteCount::from_bytes(payload.len() as u64);

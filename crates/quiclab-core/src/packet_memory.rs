@@ -1,51 +1,51 @@
-//! Memory that the bytes of packets are cut from, so that there is no allocation for each.
+//! Memory pool for the bytes of packets, which avoids an allocation per packet.
 //!
-//! Packets are copied into blocks, one after the other, and a block is used again when all its packets are gone. Allocators are
-//! slow where each packet has memory of its own: most of all that of musl, which returns memory of that size to the kernel
-//! and asks for it again.
+//! Packets are copied into blocks, one after the other, and a block is reused when all its packets are freed.
+//! Allocators are slow if each packet has its own allocation, in particular that of musl, which returns memory of that
+//! size to the kernel and requests it again.
 //!
 //! | | |
 //! | --- | --- |
-//! | packets that leave at once | one block, used over and over |
-//! | packets that wait in a queue | blocks as the queue needs; at most [`MAX_FULL_BLOCKS`] are kept for later, and one less after [`SPARE_TURNS`] blocks during which none was needed |
-//! | an owner that has had few packets | small blocks: each new one is twice as long as the one before, from [`FIRST_BLOCK`] to [`LAST_BLOCK`] |
-//! | packets of less than [`SMALL`] bytes | memory of their own: a few of them in a queue must not keep a block each |
+//! | packets that leave immediately | one block, reused repeatedly |
+//! | packets that wait in a queue | as many blocks as needed; at most [`MAX_FULL_BLOCKS`] are kept for later, and one less after [`SPARE_TURNS`] blocks during which none was needed |
+//! | an owner that has had few packets | small blocks: each new one is twice as long as the previous one, from [`FIRST_BLOCK`] to [`LAST_BLOCK`] |
+//! | packets of less than [`SMALL`] bytes | separate allocations: a few of them in a queue must not keep a block each |
 
 use bytes::BytesMut;
 use std::collections::VecDeque;
 
 /// Bytes of the first block.
 const FIRST_BLOCK: usize = 1 << 12;
-/// Bytes of a block when there were many packets: 45 of the usual size.
+/// Maximum length of a block: 45 packets of the usual size.
 const LAST_BLOCK: usize = 1 << 16;
-/// Full blocks that are kept: 4 MiB, what 1 Gbit/s brings in 30 ms.
+/// Maximum number of full blocks that are kept: 4 MiB, which arrive in 30 ms at 1 Gbit/s.
 const MAX_FULL_BLOCKS: usize = 64;
-/// Turns of one block, 3000 packets, during which no other was needed, until one is given back: a queue that grows again soon finds
-/// its blocks.
+/// Reuses of one block, 3000 packets, during which no other was needed, until one is freed: a queue that grows again
+/// soon finds its blocks.
 const SPARE_TURNS: usize = 64;
-/// Packets below that many bytes get memory of their own.
+/// Packets below this number of bytes get their own allocation.
 const SMALL: usize = 512;
 
-/// Memory that the bytes of packets are cut from.
+/// Memory pool for the bytes of packets.
 #[derive(Debug, Default)]
 pub struct PacketMemory {
-    /// What is left of the present block.
+    /// Remainder of the present block.
     block: BytesMut,
-    /// Bytes of that block, 0 before the first.
+    /// Length of that block, 0 before the first.
     length: usize,
     /// Blocks without room, the oldest first.
     full: VecDeque<BytesMut>,
-    /// How often in a row the present block was used again.
+    /// Number of consecutive reuses of the present block.
     turns: usize,
 }
 
 impl PacketMemory {
-    /// A copy of these bytes.
+    /// Returns a copy of these bytes.
     pub fn copy(&mut self, bytes: &[u8]) -> BytesMut {
         self.join(&[], bytes)
     }
 
-    /// A copy of `header` with a copy of `bytes` behind it.
+    /// Returns a copy of `header` followed by a copy of `bytes`.
     pub fn join(&mut self, header: &[u8], bytes: &[u8]) -> BytesMut {
         let length = header.len() + bytes.len();
         let mut out = self.room(length);
@@ -59,12 +59,12 @@ impl PacketMemory {
         packet
     }
 
-    /// Whether a packet of `length` bytes gets memory of its own.
+    /// Whether a packet of `length` bytes gets its own allocation.
     fn is_own(&self, length: usize) -> bool {
         !(SMALL..=LAST_BLOCK).contains(&length)
     }
 
-    /// Room for `length` bytes: the present block, or memory of its own.
+    /// Returns room for `length` bytes: the present block, or an allocation of its own.
     fn room(&mut self, length: usize) -> BytesMut {
         if self.is_own(length) {
             return BytesMut::with_capacity(length);
@@ -85,7 +85,7 @@ impl PacketMemory {
         if self.length == LAST_BLOCK && self.full.len() < MAX_FULL_BLOCKS {
             self.full.push_back(block);
         }
-        // mostly the oldest; a packet that waits for long keeps its own block only
+        // usually the oldest; a packet that waits for long keeps only its own block
         let free = self.full.iter_mut().position(|block| block.try_reclaim(LAST_BLOCK));
         if let Some(block) = free.and_then(|index| self.full.remove(index)) {
             return block;
@@ -99,7 +99,7 @@ impl PacketMemory {
 mod tests {
     use super::*;
 
-    /// Where a packet is.
+    /// Address of a packet.
     fn place(packet: &BytesMut) -> *const u8 {
         packet.as_ptr()
     }
@@ -114,7 +114,7 @@ mod tests {
             assert_eq!((&joined[..2], &joined[2..]), (&[7, 8][..], &bytes[..]));
             let packet = memory.copy(&bytes);
             kept.push((packet, bytes));
-            // some go early, in another order than they came
+            // some are freed early, in another order than they arrived
             if number % 3 == 2 {
                 kept.swap_remove(number / 3);
             }
@@ -128,7 +128,7 @@ mod tests {
     fn packets_that_leave_at_once_share_one_block() {
         let mut memory = PacketMemory::default();
         let bytes = [1; 1400];
-        // up to the longest block
+        // up to the maximum block length
         (0..100).for_each(|_| drop(memory.copy(&bytes)));
         let first = (0..).map(|_| place(&memory.copy(&bytes))).take(LAST_BLOCK / 1400).collect::<Vec<_>>();
         for _ in 0..100 {

@@ -1,11 +1,11 @@
-//! Web pages: how the client of one is asked about it.
+//! Web pages: interface to the client of one.
 
 use crate::time::Time;
 use crate::units::ByteCount;
 
 /// The client of a web page.
 pub trait PageClient {
-    /// When each request was sent and answered, in the order of the page.
+    /// Times of each request and its response, in the order of the page.
     fn requests(&self) -> Vec<RequestTimes>;
 
     /// Whether the process itself reads packets, as over QUIC; over TCP the kernel does.
@@ -13,32 +13,32 @@ pub trait PageClient {
         false
     }
 
-    /// When the next request leaves that is being prepared, for a process that reads packets itself: it does not read
-    /// meanwhile. The start of the run if there is none.
+    /// Departure of the next request that is being prepared, for a process that reads packets itself: it does
+    /// not read meanwhile. The start of the run if there is none.
     fn occupied_until(&self) -> Time {
         Time::ZERO
     }
 }
 
-/// What happened to a request, at the client. `None`: it has not happened.
+/// Times of a request at the client; `None` for an event that has not happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestTimes {
     /// Number of the resource: 0 is the HTML.
     pub resource: u32,
-    /// Which server has it.
+    /// Server of the resource.
     pub origin: u32,
     /// Length of the body.
     pub size: ByteCount,
-    /// When the client began to open the connection that carries it.
+    /// Time at which the client began to open the connection of the request.
     pub connecting: Option<Time>,
-    /// When that connection was ready for requests.
+    /// Time at which that connection was ready for requests.
     pub connected: Option<Time>,
-    /// When the browser wanted it.
+    /// Time at which the browser needed the resource.
     pub wanted: Option<Time>,
-    /// When the request was given to the transport.
+    /// Time at which the request was passed to the transport.
     pub asked: Option<Time>,
-    /// When the first byte of the body was read.
+    /// Time at which the first byte of the body was read.
     pub first_byte: Option<Time>,
-    /// When the last byte was read.
+    /// Time at which the last byte was read.
     pub complete: Option<Time>,
 }

@@ -1,9 +1,10 @@
 //! Phases of congestion controls.
 
-/// Defines the phases: name, colour of figures and, as comment, the meaning of each. Their order is that of their numbers.
+/// Defines the phases: name, colour of figures and, as comment, the meaning of each. Their order is that of their
+/// numbers.
 macro_rules! phases {
     ($($(#[doc = $meaning:literal])+ $phase:ident: $name:literal, $colour:literal;)+) => {
-        /// What a congestion control does at this moment; `phase` of the time series.
+        /// Present phase of a congestion control; `phase` of the time series.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Phase {
             $($(#[doc = $meaning])+ $phase,)+
@@ -94,7 +95,7 @@ impl Phase {
         self as u64
     }
 
-    /// The phase of a number; `None` if there is none.
+    /// The phase with this number; `None` if there is none.
     #[must_use]
     pub fn of_number(number: u64) -> Option<Self> {
         Self::ALL.get(usize::try_from(number).ok()?).copied()

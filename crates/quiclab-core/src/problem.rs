@@ -1,16 +1,16 @@
-//! Why a configuration cannot be used, as data: which field, what it holds, what was expected.
+//! Reason why a configuration cannot be used, as data: the field, its value, the expected value.
 //!
-//! There is one sentence for each kind of problem, written by [`Problem`]'s `Display`. Callers look at `path` and
-//! `kind`; nothing takes a sentence apart.
+//! There is one sentence per kind of problem, written by [`Problem`]'s `Display`. Callers use `path` and `kind`; no
+//! code parses a sentence.
 
 use std::fmt::{self, Display, Formatter};
 
-/// The way to a field from the root of a document: names of fields and indices of arrays.
+/// Path of a field from the root of a document: names of fields and indices of arrays.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FieldPath(Vec<String>);
 
 impl FieldPath {
-    /// The path with these steps.
+    /// Creates the path with these steps.
     pub fn new<S: Into<String>>(steps: impl IntoIterator<Item = S>) -> Self {
         Self(steps.into_iter().map(Into::into).collect())
     }
@@ -23,13 +23,13 @@ impl FieldPath {
         path
     }
 
-    /// This path, then the steps of `inner`.
+    /// This path, followed by the steps of `inner`.
     #[must_use]
     pub fn join(&self, inner: &Self) -> Self {
         Self(self.0.iter().chain(&inner.0).cloned().collect())
     }
 
-    /// Its steps from the root.
+    /// Steps from the root.
     #[must_use]
     pub fn steps(&self) -> &[String] {
         &self.0
@@ -72,15 +72,15 @@ pub enum ProblemKind {
     Syntax,
     /// No such field exists.
     UnknownField,
-    /// A required field is not there.
+    /// A required field is missing.
     MissingField,
     /// The value has the wrong type, such as a number in place of a string.
     WrongType,
-    /// The value has the right type and is outside of what the field takes.
+    /// The value has the right type but is outside the accepted range.
     OutOfRange,
-    /// The value is not one of the names that the field takes.
+    /// The value is not one of the names that the field accepts.
     UnknownName,
-    /// The value does not go together with another field.
+    /// The value is inconsistent with another field.
     Conflict,
     /// The stack, program or element has no such option.
     Unsupported,
@@ -88,44 +88,44 @@ pub enum ProblemKind {
     File,
 }
 
-/// Names that a sentence lists where it also suggests one of them.
+/// Maximum number of names that a sentence lists if it also suggests one of them.
 pub const MAX_LISTED: usize = 12;
 
-/// Why a configuration cannot be used.
+/// Reason why a configuration cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The field.
     pub path: FieldPath,
     /// The kind of error.
     pub kind: ProblemKind,
-    /// What was written there, as TOML; `None` if nothing was.
+    /// The value in the document, as TOML; `None` if there is none.
     pub value: Option<String>,
-    /// What the field takes, in words; empty where `reason` says it all.
+    /// Accepted values of the field, in words; empty where `reason` is sufficient.
     pub expected: String,
-    /// Why, where `expected` alone does not say it.
+    /// Reason, where `expected` alone is not sufficient.
     pub reason: Option<String>,
     /// A name that the author may have meant.
     pub suggestion: Option<Box<str>>,
 }
 
 impl Problem {
-    /// A problem of this kind, about no value.
+    /// Creates a problem of this kind, without a value.
     pub fn new(kind: ProblemKind, path: impl Into<FieldPath>, expected: impl Into<String>) -> Self {
         let (path, expected) = (path.into(), expected.into());
         Self { path, kind, value: None, expected, reason: None, suggestion: None }
     }
 
-    /// `value` (as TOML) is outside of what the field takes.
+    /// Reports that `value` (as TOML) is outside the accepted range of the field.
     pub fn value(path: impl Into<FieldPath>, value: impl Display, expected: impl Into<String>) -> Self {
         Self::new(ProblemKind::OutOfRange, path, expected).got(value)
     }
 
-    /// `value` (as TOML) does not go together with another field.
+    /// Reports that `value` (as TOML) is inconsistent with another field.
     pub fn conflict(path: impl Into<FieldPath>, value: impl Display, expected: impl Into<String>) -> Self {
         Self::new(ProblemKind::Conflict, path, expected).got(value)
     }
 
-    /// `name` is not one of the names that the field takes.
+    /// Reports that `name` is not one of the names that the field accepts.
     pub fn unknown<S: AsRef<str>>(
         path: impl Into<FieldPath>,
         name: &str,
@@ -140,38 +140,39 @@ impl Problem {
         Self { suggestion, ..Self::new(ProblemKind::UnknownName, path, expected).got(format!("{name:?}")) }
     }
 
-    /// The stack or element has no such option; `instead` is what to use, as an imperative such as "use `tcp.mss`".
+    /// Reports that the stack or element has no such option; `instead` is the alternative, as an imperative such as
+    /// "use `tcp.mss`".
     pub fn unsupported(path: impl Into<FieldPath>, by: &str, instead: &str) -> Self {
         let remedy = if instead.is_empty() { String::new() } else { format!("; {instead}") };
         Self::new(ProblemKind::Unsupported, path, "").because(format!("not supported by {by}{remedy}"))
     }
 
-    /// The stack has no profiles, and thus not `profile`.
+    /// Reports that the stack has no profiles, and thus not `profile`.
     pub fn no_profiles(stack: &str, profile: &str) -> Self {
         let reason = format!("`{stack}` has no profiles");
         Self::new(ProblemKind::Unsupported, "profile", "").because(reason).got(format!("{profile:?}"))
     }
 
-    /// The file that the value names cannot be used; its name is filled in where the document is known.
+    /// Reports that the file that the value names cannot be used; its name is filled in where the document is known.
     pub fn file(path: impl Into<FieldPath>, reason: impl Into<String>) -> Self {
         Self::new(ProblemKind::File, path, "").got("").because(reason)
     }
 
-    /// The same, about this value (as TOML).
+    /// Adds this value (as TOML).
     #[must_use]
     pub fn got(mut self, value: impl Display) -> Self {
         self.value = Some(value.to_string());
         self
     }
 
-    /// The same, with a reason.
+    /// Adds a reason.
     #[must_use]
     pub fn because(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
         self
     }
 
-    /// The same, about a field below `path`.
+    /// Moves the problem to a field below `path`.
     #[must_use]
     pub fn below(mut self, path: &FieldPath) -> Self {
         self.path = path.join(&self.path);
@@ -234,10 +235,10 @@ impl Problem {
     }
 }
 
-/// Checks what a configuration must fulfil.
+/// Checks a requirement of a configuration.
 ///
 /// # Errors
-/// The problem, if it does not.
+/// The problem, if the requirement does not hold.
 pub fn ensure(holds: bool, problem: impl FnOnce() -> Problem) -> Result<(), Problem> {
     if holds { Ok(()) } else { Err(problem()) }
 }
@@ -257,12 +258,12 @@ pub fn name_of(choice: &impl serde::Serialize) -> String {
     name.expect("a choice is a name or a table with `kind`").to_owned()
 }
 
-/// `a`, `b` or `c`, as names of fields are written.
+/// `a`, `b` or `c`, in the notation of field names.
 pub fn alternatives<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
     quoted_alternatives(names.into_iter().map(|name| format!("`{}`", name.as_ref())))
 }
 
-/// "a", "b" or "c", as values of strings are written.
+/// "a", "b" or "c", in the notation of string values.
 pub fn values<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
     quoted_alternatives(names.into_iter().map(|name| format!("{:?}", name.as_ref())))
 }
@@ -276,16 +277,16 @@ fn quoted_alternatives(names: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// Why a file cannot be read or written, in the words of the operating system.
+/// Reason why a file cannot be read or written, as stated by the operating system.
 #[must_use]
 pub fn system_reason(error: &std::io::Error) -> String {
     let sentence = error.to_string();
-    // the number says nothing to users that the words do not
+    // the number adds nothing to the words for users
     let number = error.raw_os_error().map_or_else(String::new, |code| format!(" (os error {code})"));
     sentence.strip_suffix(&number).unwrap_or(&sentence).to_owned()
 }
 
-/// The name among `known` that `name` is most likely a misspelling of, or else the first one that it is the first word of
+/// The name in `known` that `name` is most likely a misspelling of, or else the first one that begins with it as a word
 /// (`bbr` of `bbr-linux`), if there is one.
 #[must_use]
 pub fn nearest<S: AsRef<str>>(name: &str, known: &[S]) -> Option<String> {

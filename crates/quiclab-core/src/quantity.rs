@@ -7,14 +7,14 @@
 use crate::problem::nearest;
 use thiserror::Error;
 
-/// Why a string is not a quantity. The message states the error, not the expected value: that depends on the
-/// limits of the field.
+/// Reason why a string is not a quantity. The message states the error, not the expected value: that depends
+/// on the limits of the field.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum QuantityError {
-    /// There is a number but no unit.
+    /// The number has no unit.
     #[error("the unit is missing; units are {units}")]
     MissingUnit {
-        /// What was written.
+        /// The string.
         text: String,
         /// A correct value.
         example: &'static str,
@@ -24,9 +24,9 @@ pub enum QuantityError {
     /// The unit is not one of this type.
     #[error("unknown unit `{unit}`; units are {units}")]
     UnknownUnit {
-        /// What was written.
+        /// The string.
         text: String,
-        /// The part taken for the unit.
+        /// The text parsed as the unit.
         unit: String,
         /// A correct value.
         example: &'static str,
@@ -35,22 +35,22 @@ pub enum QuantityError {
         /// The unit that the author may have meant.
         suggestion: Option<&'static str>,
     },
-    /// There is a comma in the number.
+    /// The number contains a comma.
     #[error("write a decimal point, not a comma")]
     Comma {
-        /// What was written.
+        /// The string.
         text: String,
     },
     /// The number is negative.
     #[error("it must not be negative")]
     Negative {
-        /// What was written.
+        /// The string.
         text: String,
     },
     /// The number is not a decimal number.
     #[error("not a decimal number with a unit")]
     NotANumber {
-        /// What was written.
+        /// The string.
         text: String,
         /// A correct value.
         example: &'static str,
@@ -58,7 +58,7 @@ pub enum QuantityError {
     /// The value does not fit into 64 bits of the base unit.
     #[error("larger than {largest}")]
     TooLarge {
-        /// What was written.
+        /// The string.
         text: String,
         /// The largest value of the type.
         largest: String,
@@ -66,7 +66,7 @@ pub enum QuantityError {
     /// The number is not between 0 and 1.
     #[error("not a probability: 0 to 1, or 0 % to 100 %")]
     NotAProbability {
-        /// What was written.
+        /// The string.
         text: String,
     },
 }
@@ -82,7 +82,7 @@ impl QuantityError {
     }
 }
 
-/// A unit and how many base units it stands for.
+/// A unit and its size in base units.
 pub(crate) type Unit = (&'static str, u64);
 
 /// Parses `text` as a number and one of `units`; the result is in base units.

@@ -1,22 +1,22 @@
-//! Queue disciplines: what waits, who is served next, who is dropped or marked.
+//! Queue disciplines: which packets wait, which is served next, which are dropped or marked.
 //!
-//! A discipline holds items of any kind. It decides when one arrives and again when the next one is
-//! wanted, and may drop on both occasions. Links have one before their serialiser, tunnels one before their
-//! scheduler.
+//! A discipline holds items of any type. It decides when one arrives and again when the next one is
+//! requested, and may drop on both occasions. Links have a queue before their serialiser, tunnels before
+//! their scheduler.
 //!
 //! | discipline | dropped | reference |
 //! | --- | --- | --- |
-//! | [`drop_tail`] | what arrives and does not fit | - |
-//! | [`head_drop`] | what has waited longest, until the new one fits | Linux `pfifo_head_drop` |
+//! | [`drop_tail`] | arriving packets that do not fit | - |
+//! | [`head_drop`] | packets that have waited longest, until the new one fits | Linux `pfifo_head_drop` |
 //! | [`codel`] | at the head, by the time it has waited | RFC 8289, Linux `codel` |
 //! | [`fq_codel`] | the same in each queue of one or several flows; heads of the longest at a limit | RFC 8290, Linux `fq_codel` |
 //! | [`pie`] | on arrival, with a probability that follows the waiting time | RFC 8033, Linux `pie` |
 //! | [`fq_pie`] | the same in each queue of one or several flows | Linux `fq_pie` |
 //! | [`red`] | on arrival, with a probability that follows the average backlog | Floyd and Jacobson 1993, Linux `red` |
 //! | [`cake`] | at the head, by the time it has waited, in each queue of a flow; heads of the longest at a limit | Høiland-Jørgensen et al. 2018, Linux `cake` |
-//! | [`dualpi2`] | on departure, by such a probability; marked in a queue of their own if they are scalable | RFC 9332, Linux `dualpi2` |
+//! | [`dualpi2`] | on departure, by such a probability; marked in a separate queue if they are scalable | RFC 9332, Linux `dualpi2` |
 //!
-//! A discipline is one file: its configuration with what that states about itself ([`options`]), its algorithm
+//! A discipline is one file: its configuration with its properties ([`options`]), its algorithm
 //! ([`discipline`]), its tests. It is registered at the end of this file.
 
 mod ack_filter;
@@ -65,17 +65,18 @@ use crate::units::{ByteCount, DataRate};
 use discipline::{Arrival, QueueDiscipline};
 use exits::Exits;
 
-/// What can wait.
+/// An item that can wait in a queue.
 pub trait Item {
-    /// Its size, as limits, quanta and backlogs count it.
+    /// Size, as limits, quanta and backlogs count it.
     fn bytes(&self) -> ByteCount;
-    /// The flow it belongs to. Asked once, on arrival, by disciplines that tell flows apart.
+    /// Flow of the item. Called once, on arrival, by disciplines that distinguish flows.
     fn key(&self) -> FlowKey;
-    /// Its ECN field.
+    /// ECN field.
     fn ecn(&self) -> Ecn;
-    /// Sets "congestion experienced"; `false` if it is not ECN-capable. One that has the mark already is.
+    /// Sets "congestion experienced"; `false` if it is not ECN-capable. An item that is already marked is
+    /// ECN-capable.
     fn mark(&mut self) -> bool;
-    /// The segment of TCP that it is, if its header is visible; nothing of QUIC is, because it is encrypted.
+    /// TCP segment, if the header is visible; `None` for QUIC, which is encrypted.
     fn segment(&self) -> Option<&Segment> {
         None
     }
@@ -91,14 +92,14 @@ pub struct Backlog {
 }
 
 impl Backlog {
-    /// The backlog with one more packet of `bytes`.
+    /// The backlog with an additional packet of `bytes`.
     #[must_use]
     pub fn with(self, bytes: ByteCount) -> Self {
         Self { packets: self.packets + 1, bytes: self.bytes + bytes }
     }
 }
 
-/// The queue of a discipline that an item belongs to: 0 where there is one only.
+/// Queue of a discipline to which an item belongs: 0 if there is only one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueIndex(pub u32);
 
@@ -130,7 +131,7 @@ impl QueueConfig {
     }
 }
 
-/// The metrics of queues: those of all, then those of some disciplines.
+/// Metrics of queues: those of all, then those of some disciplines.
 pub(crate) fn metric_groups() -> Vec<MetricGroup> {
     vec![
         statistics::QUEUE.group(),

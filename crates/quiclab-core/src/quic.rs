@@ -1,8 +1,8 @@
 //! QUIC as bytes and as values.
 //!
-//! *Bytes*: the frames of a packet's plaintext, and what they are read with: what traces and observers
-//! understand of packets that some stack made. *Values*: the packets of lab-quic ([`QuicPacket`]), whose
-//! sizes are exact and which can be written as bytes.
+//! *Bytes*: the frames of a packet's plaintext, and the parser that traces and observers use for packets of
+//! any stack. *Values*: the packets of lab-quic ([`QuicPacket`]), whose sizes are exact and which can be
+//! encoded as bytes.
 
 mod ack;
 mod cursor;

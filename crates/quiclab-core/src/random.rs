@@ -1,5 +1,5 @@
-//! Named random streams: every element draws from its own generator, derived from the seed of the
-//! run and the element's name, so that adding an element does not change the numbers of the other elements.
+//! Named random streams: every element draws from its own generator, derived from the seed of the run and the
+//! element's name, so that adding an element does not change the numbers of other elements.
 //!
 //! Transcendental functions come from the `libm` crate: the same bits on every machine.
 
@@ -43,8 +43,8 @@ impl RandomStream {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Whether an event of this probability happens. Draws one number even for 0 and 1, so that
-    /// changing a probability does not shift later draws.
+    /// Whether an event of this probability occurs. Draws one number even for 0 and 1, so that changing a
+    /// probability does not shift later draws.
     pub fn chance(&mut self, probability: crate::Probability) -> bool {
         self.uniform() < probability.value()
     }

@@ -1,5 +1,5 @@
-//! The state of loss recovery and congestion control: one schema for all engines, from which series,
-//! statistics and qlog are made.
+//! State of loss recovery and congestion control: one schema for all engines, from which series, statistics and qlog
+//! are generated.
 
 use crate::metric::Metrics;
 use crate::phase::Phase;
@@ -32,35 +32,35 @@ crate::metrics! {
     }
 }
 
-/// State of loss recovery and congestion control; what an engine does not know is `None`.
+/// State of loss recovery and congestion control; values that an engine does not know are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RecoveryState {
     /// Congestion window in bytes.
     pub cwnd_bytes: u64,
     /// Slow-start threshold in bytes; `None` while unlimited or unknown.
     pub ssthresh_bytes: Option<u64>,
-    /// Bytes in flight; `None` where the stack does not tell.
+    /// Bytes in flight; `None` if the stack does not report them.
     pub in_flight_bytes: Option<u64>,
     /// Smoothed RTT in nanoseconds; `None` before the first sample.
     pub srtt_ns: Option<u64>,
-    /// Smallest RTT seen in nanoseconds; `None` before the first sample.
+    /// Minimum RTT in nanoseconds; `None` before the first sample.
     pub min_rtt_ns: Option<u64>,
-    /// Rate at which packets are paced in bit/s; `None` where the stack does not tell or does not pace.
+    /// Rate at which packets are paced in bit/s; `None` if the stack does not report it or does not pace.
     pub pacing_rate_bps: Option<u64>,
-    /// Phase of the congestion control; `None` where there is no connection yet.
+    /// Phase of the congestion control; `None` before the connection exists.
     pub phase: Option<Phase>,
     /// Packets declared lost so far.
     pub lost_packets: u64,
-    /// Of these, packets that had arrived all the same, as far as the stack has noticed; `None` where it
-    /// does not count them.
+    /// Lost packets that had arrived, as far as the stack has detected it; `None` if it does not count them.
     pub spurious_losses: Option<u64>,
     /// Reductions of the window so far.
     pub congestion_events: u64,
 }
 
 impl RecoveryState {
-    /// Name of the state that a sender enters when a recovery period of the transport begins (RFC 9002 section 7.3.2; in
-    /// TCP, one of the states CWR, Recovery and Loss of Linux), whether its control reduces the window then or not.
+    /// Name of the state that a sender enters when a recovery period of the transport begins (RFC 9002 section 7.3.2;
+    /// in TCP, one of the states CWR, Recovery and Loss of Linux), whether or not its congestion control then reduces
+    /// the window.
     pub const RECOVERY: &str = "recovery";
 
     /// Whether the sender has entered the state of this name since it was in `before`: a phase, or
@@ -73,8 +73,8 @@ impl RecoveryState {
         self.phase != before.phase && self.phase_name() == Some(name)
     }
 
-    /// Rate at which data that wait are sent: the smaller of the pacing rate and cwnd / srtt. This is what a
-    /// transport can tell its application ("the estimated rate at which queued data will be sent", W3C WebTransport,
+    /// Rate at which queued data are sent: the smaller of the pacing rate and cwnd / srtt, as a transport can report it
+    /// to its application ("the estimated rate at which queued data will be sent", W3C WebTransport,
     /// `estimatedSendRate`). `None` before the first RTT.
     #[must_use]
     pub fn send_rate(&self) -> Option<DataRate> {
@@ -90,8 +90,8 @@ impl RecoveryState {
         self.phase.map(Phase::name)
     }
 
-    /// Adds all values to the metrics of an endpoint, those of its time series and of its statistics. One
-    /// that is unknown is left out.
+    /// Adds all values to the metrics of an endpoint, those of its time series and of its statistics. Unknown values
+    /// are omitted.
     pub fn report(&self, out: &mut Metrics) {
         out.count(&RECOVERY.cwnd_bytes, self.cwnd_bytes);
         let counts = [

@@ -1,10 +1,10 @@
-//! Path schedulers: which of several paths the next packet takes.
+//! Path schedulers: choice of the path of the next packet.
 //!
-//! A scheduler sees what the sender knows of each path and names one; it sends nothing, and knows neither
-//! packets nor clocks. QUIC with several paths asks one before each packet that needs the window, a tunnel
-//! before each packet it takes from its queue.
+//! A scheduler reads the sender's state of each path and selects one; it sends nothing, and knows neither packets nor
+//! clocks. QUIC with several paths calls it before each packet that is subject to the window, a tunnel before each
+//! packet that it dequeues.
 //!
-//! | scheduler | the path that is taken | reference |
+//! | scheduler | selected path | reference |
 //! | --- | --- | --- |
 //! | [`RoundRobin`] | each in turn that has room | Paasch et al., "Experimental Evaluation of Multipath TCP Schedulers", CSWS 2014, section 3 |
 //! | [`StrictRoundRobin`] | each in turn, and waits for its room | the same, without passing over |
@@ -17,10 +17,10 @@
 //! | [`Ecf`] | that with the lowest RTT, or a slower one if that ends sooner | Lim et al., "ECF", CoNEXT 2017 |
 //! | [`EarliestArrival`] | that on which the packet is expected to arrive first | quiclab's |
 //!
-//! Round robin, weighted or not, lowest RTT without penalties, cheapest first and redundant conserve work: a
-//! path with room is taken whenever there is one. So they differ only while the windows of all paths together
-//! hold more than there is to send. The others can wait for a path without room, but only for one with
-//! packets in flight ([`PathState::frees_room`]): what becomes of those ends the wait.
+//! Round robin, weighted or not, lowest RTT without penalties, cheapest first and redundant are work-conserving: a path
+//! with room is used whenever there is one. Thus they differ only while the sum of all windows exceeds the backlog. The
+//! others can wait for a path without room, but only for one with packets in flight ([`PathState::frees_room`]): their
+//! acknowledgement or loss ends the wait.
 
 mod blest;
 mod cheapest_first;
@@ -52,27 +52,26 @@ pub use weighted_round_robin::WeightedRoundRobin;
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;
 
-/// Decides which path the next packet takes.
+/// Algorithm that selects the path of the next packet.
 pub trait PathScheduler: Send {
-    /// The path that the next packet takes, by its position in `paths`: an open one
-    /// ([`PathState::is_open`]). `None`: none is open, or it is better to wait for one that has no room; then
-    /// ask again when a packet in flight is acknowledged or lost. `backlog` are the bytes that wait for any
-    /// path, the next packet included.
+    /// The path of the next packet, by its position in `paths`: an open one ([`PathState::is_open`]). `None` if none is
+    /// open, or if it is better to wait for one that has no room; the caller then tries again when a packet in flight
+    /// is acknowledged or lost. `backlog` is the number of bytes that wait for any path, the next packet included.
     ///
-    /// Asking uses up no turn: there may be nothing to send. Asked twice at one time, of the same paths, it
-    /// answers the same.
+    /// A call uses up no turn: there may be nothing to send. Two calls at one time, with the same paths, have the same
+    /// result.
     fn select(&self, now: Time, backlog: ByteCount, paths: &[PathState]) -> Option<usize>;
 
-    /// A packet of `bytes` that was scheduled has left on `path`.
+    /// Records that a scheduled packet of `bytes` has left on `path`.
     fn on_sent(&mut self, now: Time, path: usize, bytes: ByteCount);
 
-    /// Whether the packet goes on every open path, not only on that selected.
+    /// Whether the packet is sent on every open path, not only on the selected one.
     fn copies(&self) -> bool {
         false
     }
 }
 
-/// The scheduler that a scenario names.
+/// Creates the scheduler that a scenario names.
 #[must_use]
 pub fn build(kind: &PathSchedulerKind) -> Box<dyn PathScheduler> {
     match kind {
@@ -93,19 +92,19 @@ pub fn build(kind: &PathSchedulerKind) -> Box<dyn PathScheduler> {
     }
 }
 
-/// The first path after `previous`, in a circle, that `may` be taken.
+/// The first path after `previous`, in circular order, for which `may` holds.
 fn next_in_turn(previous: Option<usize>, count: usize, may: impl Fn(usize) -> bool) -> Option<usize> {
     let first = previous.map_or(0, |previous| previous + 1);
     (0..count).map(|step| (first + step) % count).find(|path| may(*path))
 }
 
-/// The path with the lowest smoothed RTT, the first of equals, among those that `may` be taken.
+/// The path with the lowest smoothed RTT, the first of equal ones, among those for which `may` holds.
 fn fastest(paths: &[PathState], may: impl Fn(&PathState) -> bool) -> Option<usize> {
     (0..paths.len()).filter(|path| may(&paths[*path])).min_by_key(|path| paths[*path].srtt)
 }
 
-/// The longest RTT that counts as equal to `lowest`: 9/8 of it, the margin within which RFC 9002 section 6.1.2
-/// takes a difference of times for reordering, not for another delay.
+/// Maximum RTT that counts as equal to `lowest`: 9/8 of it, the margin within which RFC 9002 section 6.1.2 attributes a
+/// difference of times to reordering, not to another delay.
 fn longest_equal(lowest: Duration) -> Duration {
     lowest + lowest / 8
 }

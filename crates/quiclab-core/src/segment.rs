@@ -25,20 +25,20 @@ pub struct Segment {
     pub length: u16,
     /// Control bits.
     pub flags: Flags,
-    /// Whether it was sent before; not on the wire, for whoever looks at a run.
+    /// Whether it was sent before; not on the wire, for observers of a run.
     pub retransmission: bool,
-    /// Options beside timestamps, or what the payload says; boxed, because most segments have neither.
+    /// Options other than timestamps, or contents of the payload; boxed, because most segments have neither.
     pub options: Option<Box<SegmentOptions>>,
 }
 
-/// Options of a segment beside timestamps, and what its payload says. A segment with data never has SACK blocks.
+/// Options of a segment other than timestamps, and contents of its payload. A segment with data never has SACK blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SegmentOptions {
     /// Options of a SYN.
     Syn {
         /// Maximum segment size in bytes (RFC 9293 section 3.7.1).
         mss: u16,
-        /// Shift count of the window (RFC 7323 section 2.2); `None`: no window scaling.
+        /// Shift count of the window (RFC 7323 section 2.2); `None` without window scaling.
         window_scale: Option<u8>,
         /// SACK-permitted (RFC 2018 section 2).
         sack: bool,
@@ -47,18 +47,18 @@ pub enum SegmentOptions {
         /// AccECN option with its initial values, in a SYN-ACK (RFC 9768 section 3.2.3.2.1).
         accecn: bool,
     },
-    /// Selective acknowledgements, the first block that of the latest arrival, or a duplicate
-    /// (RFC 2018 section 4, RFC 2883).
+    /// Selective acknowledgements, the first block that of the latest arrival, or a duplicate (RFC 2018 section 4, RFC
+    /// 2883).
     Sack(SackBlocks),
     /// No option: the records of the application that begin in the payload, in order.
     Records(Vec<Record>),
-    /// The AccECN option, with what else there is.
+    /// The AccECN option, with the other contents.
     AccEcn {
         /// The option.
         option: AccEcnOption,
-        /// Selective acknowledgements; empty: no such option.
+        /// Selective acknowledgements; empty without such an option.
         sack: SackBlocks,
-        /// The records that begin in the payload.
+        /// Records that begin in the payload.
         records: Vec<Record>,
     },
 }
@@ -90,8 +90,8 @@ impl SackBlocks {
     }
 }
 
-/// Control bits of a segment, each in its place in the header but AE, which would need a ninth: it has that of URG, which no
-/// segment has.
+/// Control bits of a segment, each at its position in the header except AE, which would need a ninth bit: it has that
+/// of URG, which no segment sets.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flags(u8);
 
@@ -100,7 +100,7 @@ impl Flags {
     pub const NONE: Self = Self(0x00);
     /// Last segment of the sender.
     pub const FIN: Self = Self(0x01);
-    /// Opens the connection.
+    /// Initiates the connection.
     pub const SYN: Self = Self(0x02);
     /// Aborts the connection.
     pub const RST: Self = Self(0x04);
@@ -115,7 +115,7 @@ impl Flags {
     /// Accurate ECN (RFC 9768 section 3.1.1).
     pub const AE: Self = Self(0x20);
 
-    /// The bits of both.
+    /// The union of both sets of bits.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -168,7 +168,7 @@ const SACK_HEAD: u64 = 4;
 const SACK_BLOCK: u64 = 8;
 
 impl Segment {
-    /// Length of the TCP header in bytes, options as Linux pads them.
+    /// Length of the TCP header in bytes, with options padded as in Linux.
     #[must_use]
     pub fn header_bytes(&self, timestamps: bool) -> u64 {
         let stamps = if timestamps { TIMESTAMPS } else { 0 };
@@ -203,7 +203,7 @@ impl Segment {
         self.sequence + u64::from(self.length) + control
     }
 
-    /// The records that begin in the payload, where the application says; empty without any.
+    /// Records that begin in the payload, as set by the application; empty without any.
     #[must_use]
     pub fn records(&self) -> &[Record] {
         match self.options.as_deref() {
@@ -212,7 +212,7 @@ impl Segment {
         }
     }
 
-    /// Says which records begin in the payload.
+    /// Sets the records that begin in the payload.
     pub fn set_records(&mut self, said: Vec<Record>) {
         match self.options.as_deref_mut() {
             Some(SegmentOptions::AccEcn { records, .. }) => *records = said,
@@ -220,7 +220,7 @@ impl Segment {
         }
     }
 
-    /// Takes [`Segment::records`] out.
+    /// Removes and returns [`Segment::records`].
     #[must_use]
     pub fn take_records(&mut self) -> Vec<Record> {
         match self.options.as_deref_mut() {
@@ -260,7 +260,7 @@ mod tests {
         Segment { sequence: 1, flags: Flags::ACK, options: options.map(Box::new), ..Segment::default() }
     }
 
-    /// What tcpdump shows on Linux: 20 and 32 bytes, 40 for a SYN, 44 with one block, 60 with three.
+    /// Lengths that tcpdump shows on Linux: 20 and 32 bytes, 40 for a SYN, 44 with one block, 60 with three.
     #[test]
     fn headers_are_as_long_as_those_of_linux() {
         assert_eq!(segment(None).header_bytes(false), 20);
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(blocks.as_slice(), [(10, 20), (30, 40), (50, 60), (70, 80)]);
     }
 
-    /// 11 bytes and a NOP; where SACK follows, its two NOPs can be the end of a shorter option (`tcp_options_write`).
+    /// 11 bytes and a NOP; if SACK follows, its two NOPs can be the end of a shorter option (`tcp_options_write`).
     #[test]
     fn the_accecn_option_takes_the_place_of_padding() {
         let length = |fields, blocks: u64| {

@@ -1,9 +1,10 @@
-//! Values that may be left out, or written short, as a text, or in full, as a table.
+//! Values that may be omitted, or written in a short form, as a string, or in full, as a table.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-/// Defaults of fields in a table: each row is a function for `#[serde(default = "...")]`, which takes no value.
+/// Defaults of fields in a table: each row is a function for `#[serde(default = "...")]`, which accepts no
+/// value.
 #[macro_export]
 macro_rules! defaults {
     ($($(#[$doc:meta])* $name:ident: $type:ty = $value:expr;)+) => {
@@ -16,8 +17,8 @@ macro_rules! defaults {
     };
 }
 
-/// Implements `Deserialize` for a type from a text (parsed as `$short`) or a table (`$table`).
-/// Unlike an untagged enum, errors of the chosen form are passed on.
+/// Implements `Deserialize` for a type from a string (parsed as `$short`) or a table (`$table`). Unlike an
+/// untagged enum, it passes on errors of the chosen form.
 macro_rules! string_or_table {
     ($type:ident, $expecting:literal, $short:ty => $from_short:expr, $table:ty => $from_table:expr) => {
         impl<'de> serde::Deserialize<'de> for $type {
@@ -31,7 +32,8 @@ macro_rules! string_or_table {
                     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
                         text.parse::<$short>().map($from_short).map_err(E::custom)
                     }
-                    // a bare number is taken as it is written: the error about its unit is the best there is
+                    // a bare number is accepted unchanged: the error about its missing unit is the most
+                    // helpful one
                     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<$type, E> {
                         self.visit_str(&number.to_string())
                     }
@@ -53,13 +55,13 @@ macro_rules! string_or_table {
 }
 pub(crate) use string_or_table;
 
-/// Schema of a type that may also be written short, as a `Short`.
+/// Schema of a type that may also be written in a short form, as a `Short`.
 pub(crate) fn or_short<Short: schemars::JsonSchema>(table: &mut schemars::Schema) {
     let short = Short::json_schema(&mut schemars::SchemaGenerator::default());
     *table = schemars::json_schema!({ "anyOf": [short, table.clone()] });
 }
 
-/// Schema of choices by `kind` of which those that need no other field may also be written as their kind alone.
+/// Schema of choices by `kind`; those that need no other field may also be written as their kind alone.
 pub(crate) fn or_kind(table: &mut schemars::Schema) {
     let choices = table.get("oneOf").and_then(Value::as_array).into_iter().flatten();
     let alone = choices.filter(|choice| choice["required"] == json!(["kind"]));
@@ -69,8 +71,8 @@ pub(crate) fn or_kind(table: &mut schemars::Schema) {
     *table = schemars::json_schema!({ "anyOf": [short, table.clone()] });
 }
 
-/// serde lets a variant without fields have any, against `deny_unknown_fields`.
-/// Deserialises a variant without fields as a table without fields.
+/// serde accepts any fields in a variant without fields, despite `deny_unknown_fields`. Deserialises such a
+/// variant as a table without fields.
 ///
 /// # Errors
 /// If the table has a field.

@@ -9,28 +9,28 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 
-/// A stack: something that endpoints can be made of.
+/// Description of a stack: an implementation of a transport for endpoints.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct StackInfo {
     /// Name in scenarios.
     pub name: &'static str,
-    /// Version of the library, the one in the lock file.
+    /// Version of the library in the lock file.
     pub version: &'static str,
-    /// What it is, in a sentence.
+    /// Description, in a sentence.
     pub description: &'static str,
-    /// What its two ends speak.
+    /// Protocol between its two ends.
     pub protocol: StackProtocol,
     /// Kinds of workload that it runs, as in scenarios.
     pub workloads: &'static [&'static str],
-    /// Its options and what else matters for a result.
+    /// Options and fixed properties that matter for a result.
     pub options: &'static [OptionInfo],
-    /// Its named parameter sets.
+    /// Named parameter sets.
     pub profiles: &'static [ProfileInfo],
-    /// Its computations that a plugin can exchange.
+    /// Computations that a plugin can replace.
     pub operations: &'static [OperationInfo],
     /// Whether a connection can use several paths, with some profile or option.
     pub multipath: bool,
-    /// Whether no other stack understands its packets.
+    /// Whether its packets are understood by no other stack.
     #[serde(skip)]
     pub proprietary: bool,
     /// Whether it carries tunnels.
@@ -43,16 +43,16 @@ pub struct StackInfo {
 pub struct OptionInfo {
     /// Name in scenarios, with dots within tables; `None` for a property that no option changes.
     pub option: Option<&'static str>,
-    /// What it is.
+    /// Meaning.
     pub meaning: &'static str,
-    /// Its value where the scenario does not set it, with its unit.
+    /// Value if the scenario does not set it, with its unit.
     pub default: &'static str,
-    /// Where this value comes from.
+    /// Source of this value.
     pub source: &'static str,
 }
 
 impl OptionInfo {
-    /// An option.
+    /// Creates the description of an option.
     #[must_use]
     pub const fn option(
         name: &'static str,
@@ -63,25 +63,25 @@ impl OptionInfo {
         Self { option: Some(name), meaning, default, source }
     }
 
-    /// A property that no option changes.
+    /// Creates the description of a property that no option changes.
     #[must_use]
     pub const fn fixed(meaning: &'static str, value: &'static str, source: &'static str) -> Self {
         Self { option: None, meaning, default: value, source }
     }
 }
 
-/// A named parameter set of a stack, which stands for a published one.
+/// A named parameter set of a stack, which represents a published implementation.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ProfileInfo {
     /// Name in scenarios.
     pub name: &'static str,
-    /// What it stands for, in a sentence.
+    /// Implementation that it represents, in a sentence.
     pub description: &'static str,
-    /// The values of the set, each with its source; those of the stack hold for what is not listed.
+    /// Values of the set, each with its source; unlisted options have the values of the stack.
     pub options: &'static [OptionInfo],
 }
 
-/// What two ends must have in common to understand each other.
+/// Protocol of a stack, which must be the same at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StackProtocol {
@@ -94,7 +94,7 @@ pub enum StackProtocol {
 }
 
 impl StackProtocol {
-    /// The protocol above IP.
+    /// Protocol above IP.
     #[must_use]
     pub const fn over_ip(self) -> Protocol {
         match self {
@@ -114,43 +114,44 @@ impl Display for StackProtocol {
     }
 }
 
-/// How much a receiver tells the sender of packets with CE marks, from less to more.
+/// Feedback of a receiver about packets with CE marks, from less to more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MarkFeedback {
-    /// Nothing.
+    /// No feedback.
     #[default]
     None,
-    /// That there were some since the last reduction (RFC 3168).
+    /// Presence of marks since the last reduction (RFC 3168).
     Echo,
-    /// Of the packets that each acknowledgement is of, whether they had marks (RFC 8257).
+    /// Mark of the packets covered by each acknowledgement (RFC 8257).
     EachAck,
-    /// How many (RFC 9768, RFC 9000 section 19.3.2).
+    /// Number of marks (RFC 9768, RFC 9000 section 19.3.2).
     Count,
 }
 
-/// What a stack can do in a flow: what validation needs of it.
+/// Abilities of a stack in a flow, as needed for validation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StackAbilities {
-    /// What it speaks.
+    /// Protocol.
     pub protocol: StackProtocol,
     /// Kinds of workload that it runs.
     pub workloads: Cow<'static, [&'static str]>,
-    /// Computations that a plugin can exchange.
+    /// Computations that a plugin can replace.
     pub operations: &'static [OperationInfo],
     /// Whether a connection can use several paths.
     pub multipath: bool,
-    /// Whether no other stack understands its packets.
+    /// Whether its packets are understood by no other stack.
     pub proprietary: bool,
-    /// What this end returns of the CE marks of packets that it receives.
+    /// Feedback of this end about CE marks of packets that it receives.
     pub mark_feedback: MarkFeedback,
-    /// What its congestion control needs of the other end.
+    /// Feedback that its congestion control needs from the peer.
     pub needs_mark_feedback: MarkFeedback,
-    /// States that its congestion control reports, as in [`RecoveryState`](crate::RecoveryState); none: it reports none.
+    /// States reported by its congestion control, as in [`RecoveryState`](crate::RecoveryState); empty if it
+    /// reports none.
     pub states: Cow<'static, [&'static str]>,
 }
 
 impl StackInfo {
-    /// What it can do in a flow.
+    /// Abilities in a flow.
     #[must_use]
     pub const fn abilities(&self) -> StackAbilities {
         StackAbilities {

@@ -1,4 +1,4 @@
-//! A tap: passes packets on at once and records what passes.
+//! A tap: forwards packets without delay and records them.
 
 use crate::counters::Counters;
 use crate::element::{Element, Outputs, Port};
@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 crate::metrics! {
-    /// What a tap has seen.
+    /// Totals of a tap.
     pub static TAP: TapMetrics = "tap" {
         /// Packets that traversed it.
         packets: Counter, End;
@@ -44,29 +44,29 @@ pub struct Tap {
 /// One packet that passed a tap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TapRecord {
-    /// When it passed.
+    /// Time of passing.
     pub time: Time,
     /// Identity of the packet.
     pub id: u64,
-    /// Its flow.
+    /// Flow of the packet.
     pub flow: FlowId,
-    /// Which way it travelled.
+    /// Direction of the packet.
     pub direction: Direction,
     /// Length of the IP packet.
     pub size: ByteCount,
 }
 
-/// Records of a tap in the order of passing, column by column: 25 bytes a packet, which exporters
-/// take over as they are.
+/// Records of a tap in the order of passing, column by column: 25 bytes per packet, which exporters use
+/// unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct TapRecords {
-    /// When each packet passed.
+    /// Time of passing of each packet.
     pub times: Vec<Time>,
     /// Identities of the packets.
     pub ids: Vec<u64>,
     /// Their flows.
     pub flows: Vec<FlowId>,
-    /// Which way they travelled.
+    /// Directions of the packets.
     pub directions: Vec<Direction>,
     /// Lengths of the IP packets in bytes.
     pub sizes_bytes: Vec<u32>,
@@ -78,7 +78,7 @@ impl TapRecords {
     pub fn len(&self) -> usize {
         self.times.len()
     }
-    /// Whether nothing was recorded.
+    /// Whether there is no record.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.times.is_empty()
@@ -105,7 +105,7 @@ impl TapRecords {
 }
 
 impl Tap {
-    /// A tap that keeps records as `config` says.
+    /// Creates a tap that keeps records as configured.
     #[must_use]
     pub fn new(config: &crate::TapConfig) -> Self {
         Self {
@@ -115,13 +115,13 @@ impl Tap {
         }
     }
 
-    /// The packets that passed, up to the number to keep; later ones are counted only.
+    /// The packets that passed, up to the number to keep; later ones are only counted.
     #[must_use]
     pub fn records(&self) -> &TapRecords {
         &self.records
     }
 
-    /// Takes the records out, for a driver that has ended its run.
+    /// Removes and returns the records, for a driver that has ended its run.
     pub fn take_records(&mut self) -> TapRecords {
         std::mem::take(&mut self.records)
     }
@@ -130,7 +130,7 @@ impl Tap {
 impl Element for Tap {
     fn receive(&mut self, now: Time, port: Port, packet: Box<Packet>, out: &mut Outputs) {
         debug_assert_eq!(port, Port(0), "a tap has one input");
-        // by the counter, so that records taken out are not replaced by later packets
+        // by the counter, so that later packets do not replace removed records
         if self.counters.received.packets < self.keep_packets {
             self.records.push(now, &packet);
         }

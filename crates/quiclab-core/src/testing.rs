@@ -1,4 +1,4 @@
-//! What tests of several modules share.
+//! Helpers for tests of several modules.
 
 use crate::{Duration, Time};
 

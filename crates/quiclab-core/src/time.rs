@@ -57,7 +57,7 @@ impl Time {
 }
 
 impl Duration {
-    /// No time at all.
+    /// The empty duration.
     pub const ZERO: Self = Self(0);
     /// Longer than every run.
     pub const MAX: Self = Self(u64::MAX);
@@ -102,7 +102,7 @@ impl Duration {
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// The shorter by `other`; zero if `other` is longer.
+    /// The difference; zero if `other` is longer.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))

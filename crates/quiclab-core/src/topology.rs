@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use thiserror::Error;
 
-/// An element of a topology; endpoints are told apart because runs end by their progress.
+/// An element of a topology; endpoints are distinguished because runs end by their progress.
 pub enum Node {
-    /// Something packets pass.
+    /// An element that packets pass through.
     Element(Box<dyn Element>),
-    /// Something packets start and end at.
+    /// An endpoint of packets.
     Endpoint(Box<dyn Endpoint>),
 }
 
@@ -25,7 +25,7 @@ impl Node {
             Self::Endpoint(endpoint) => Some(endpoint.as_ref()),
         }
     }
-    /// The endpoint, if it is one, to change it.
+    /// Mutable access to the endpoint, if it is one.
     pub fn endpoint_mut(&mut self) -> Option<&mut dyn Endpoint> {
         match self {
             Self::Element(_) => None,
@@ -59,51 +59,51 @@ impl DerefMut for Node {
 pub struct Target {
     /// Index of the element.
     pub element: usize,
-    /// Its input.
+    /// Input of the element.
     pub port: Port,
 }
 
-/// Where the packets of one output go.
+/// Destination of the packets of one output.
 #[derive(Clone, Debug, Default)]
 enum Hop {
-    /// Nothing is connected.
+    /// No input: the output is not connected.
     #[default]
     Open,
     /// All packets go to one input.
     All(Target),
-    /// By flow and direction (number `2 * flow + direction`), from the lowest number on: the output of an
-    /// endpoint has one entry, whatever the number of its flow.
+    /// Inputs by flow and direction (number `2 * flow + direction`), from the lowest number on: the output of
+    /// an endpoint has one entry, whatever the number of its flow.
     PerFlow {
         /// Number of the first entry.
         first: usize,
-        /// One for each number.
+        /// One branch per number.
         branches: Vec<Branch>,
     },
 }
 
-/// Where the packets of a flow and direction go.
+/// Destination of the packets of a flow and direction.
 #[derive(Clone, Debug, Default)]
 enum Branch {
-    /// Nowhere.
+    /// No input.
     #[default]
     Open,
     /// All of them to one input.
     All(Target),
-    /// By their path.
+    /// One input per path.
     PerPath(Box<[Option<Target>; MAX_PATHS]>),
 }
 
-/// Paths of a connection.
+/// Maximum number of paths of a connection.
 pub const MAX_PATHS: usize = 8;
 
-/// Packets that take a wire.
+/// Selection of packets that take a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Selector {
     /// Their flow.
     pub flow: FlowId,
-    /// Which way they travel.
+    /// Their direction.
     pub direction: Direction,
-    /// Their path; `None`: all paths.
+    /// Their path; `None` for all paths.
     pub path: Option<u8>,
 }
 
@@ -116,7 +116,7 @@ impl Selector {
 }
 
 impl Branch {
-    /// Leads the packets of a path, or of all, to `target`; whether they went nowhere else.
+    /// Routes the packets of a path, or of all, to `target`; returns whether they had no other destination.
     fn lead(&mut self, path: Option<u8>, target: Target) -> bool {
         let Some(path) = path else {
             let is_free =
@@ -147,10 +147,10 @@ pub struct Topology {
     hops: Vec<Vec<Hop>>,
 }
 
-/// Why a wire cannot be laid.
+/// Reason why a wire cannot be added.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum WireError {
-    /// The output leads somewhere else already.
+    /// The output is already connected.
     #[error("output {port} of `{element}` is wired twice for the same packets")]
     Taken {
         /// Name of the element.
@@ -174,7 +174,7 @@ impl Topology {
     /// Wires output `port` of `element` to `target`, for all packets or those of `only`.
     ///
     /// # Errors
-    /// When that output is wired for the same packets already.
+    /// If that output is already wired for the same packets.
     pub fn wire(
         &mut self,
         element: usize,
@@ -214,7 +214,7 @@ impl Topology {
         Ok(())
     }
 
-    /// Where `packet` goes from output `port` of `element`; `None` if nothing is connected.
+    /// Destination of `packet` from output `port` of `element`; `None` if nothing is connected.
     #[must_use]
     pub fn next_hop(&self, element: usize, port: Port, packet: &Packet) -> Option<Target> {
         match self.hops[element].get(usize::from(port.0))? {
@@ -256,12 +256,12 @@ impl Topology {
     pub fn node(&self, element: usize) -> &Node {
         &self.nodes[element]
     }
-    /// An element, to be driven.
+    /// Mutable access to an element, to drive it.
     pub fn node_mut(&mut self, element: usize) -> &mut Node {
         &mut self.nodes[element]
     }
-    /// An element as what it is, to ask for what only its type knows, such as the records of a tap. Elements that
-    /// contain another are searched; `None` if there is no `T`.
+    /// An element as its concrete type, for data that only this type has, such as the records of a tap.
+    /// Elements that contain another one are searched; `None` if there is no `T`.
     pub fn get_mut<T: Element>(&mut self, element: usize) -> Option<&mut T> {
         let mut found: &mut dyn Element = &mut *self.nodes[element];
         while !(&*found as &dyn Any).is::<T>() {

@@ -1,22 +1,22 @@
-//! The tunnel: any IP packet in datagrams over several paths, with a queue discipline of its own.
+//! The tunnel: IP packets in datagrams over several paths, with its own queue discipline.
 //!
 //! ```text
 //! enqueue ─> queue discipline ─> pipeline ─> path scheduler ─> carrier ═══ paths ═══> carrier ─> resequencer ─> out
 //! ```
 //!
-//! A packet leaves the queue when a path can take it *now*: nothing waits behind the queue, so the queue sees all
-//! the delay there is and can act on it. That is the difference to the published pipeline (`pquic`), which is here
+//! A packet leaves the queue when a path can send it *now*: no packet waits behind the queue, so the queue observes the
+//! whole delay and can react to it. This is the difference from the published pipeline (`pquic`), which is implemented
 //! as well. After Andersson Johansson, "Applying FQ-CoDel for Packet Schedulers in Tunneled Transport Layer Access
 //! Bundling" (Karlstad University, 2020).
 //!
 //! | file | |
 //! | --- | --- |
-//! | `carrier` | what takes datagrams over paths: the trait |
+//! | `carrier` | transport of datagrams over paths: the trait |
 //! | `number` | the header of numbered datagrams |
 //! | `payload` | packets as payloads, by their bytes or by identifier |
 //! | `direct`, `pquic` | from the queue to the paths |
 //! | `resequencer` | order at the receiving end |
-//! | `repair`, `report` | what a path has lost is sent again |
+//! | `repair`, `report` | retransmission of packets that a path has lost |
 //! | `sparse` | flows whose packets need no order |
 //! | `element` | an end as an element of a topology |
 //!
@@ -67,53 +67,53 @@ use sparse::SparseFlows;
 use std::collections::BTreeMap;
 use waiting::{QueuedPacket, SojournLog};
 
-/// What a tunnel is made of, at one end.
+/// Configuration of a tunnel at one end.
 #[derive(Clone, Debug)]
 pub struct TunnelConfig {
-    /// What waits for the paths.
+    /// Queue of packets that wait for the paths.
     pub queue: QueueConfig,
     /// Path scheduler.
     pub scheduler: PathSchedulerKind,
     /// Transfer of packets from the queue to the paths.
     pub pipeline: Pipeline,
-    /// Longest IP packet that enters.
+    /// Maximum length of an IP packet that may enter.
     pub mtu: ByteCount,
-    /// Longest wait for order; `None`: packets leave as they come. The same at both ends: it adds a number.
+    /// Maximum wait for order; `None`: packets leave in the order of arrival. The same at both ends: it adds a number.
     pub resequencing: Option<Duration>,
-    /// Whether packets that a path has lost are sent again while the other end waits for them, and packets of sparse flows
-    /// leave without waiting. Needs `resequencing`; the same at both ends.
+    /// Whether packets that a path has lost are retransmitted while the peer waits for them, and packets of sparse
+    /// flows leave without waiting. Requires `resequencing`; the same at both ends.
     pub repair: bool,
-    /// Datagrams that may leave on a path before the next decision: with more than one a carrier can hand them to
-    /// the kernel together.
+    /// Maximum number of datagrams that may leave on a path before the next decision: a carrier can pass several to the
+    /// kernel together.
     pub batch: usize,
-    /// What ECN fields inside and outside have to do with each other. Bytes of packets are not changed: only where packets are
-    /// models, marks can be passed on.
+    /// Relation of inner and outer ECN fields. Bytes of packets are not changed: marks can be passed on only to
+    /// modelled packets.
     pub ecn: TunnelEcn,
     /// Maximum number of records of sojourn times kept.
     pub keep_sojourns: usize,
 }
 
-/// What a tunnel gives its driver.
+/// Output of a tunnel for its driver.
 #[derive(Debug, Default)]
 pub struct Emitted {
     /// Outer packets to send, with their path.
     pub outer: Vec<(usize, Box<Packet>)>,
     /// Inner packets that have arrived.
     pub inner: Vec<Box<Packet>>,
-    /// Inner packets that were dropped, and why; those longer than a path can carry with
+    /// Inner packets that were dropped, with the reason; those that exceed the limit of a path with
     /// [`DropReason::TooLarge`].
     pub dropped: Vec<(DropReason, Box<Packet>)>,
 }
 
-/// One end of a tunnel, over whatever carrier it is given.
+/// One end of a tunnel, over any carrier.
 pub struct Tunnel {
     config: TunnelConfig,
     queue: Discipline<QueuedPacket>,
     scheduler: Box<dyn PathScheduler>,
     freight: PayloadEncoding,
-    /// The next packet, taken from the queue when no path took it in the end.
+    /// The next packet, already removed from the queue, if no path took it.
     next: Option<QueuedPacket>,
-    /// Until when the queue holds back what paths would take; `None`: it does not.
+    /// Time until which the queue holds back packets that paths could send; `None` if it does not.
     held_until: Option<Time>,
     pquic: Option<Pquic>,
     resequencer: Option<Resequencer>,
@@ -122,14 +122,14 @@ pub struct Tunnel {
     /// Packets sent so far: the number of the next one.
     sent: u64,
     sent_by_path: SmallVec<[u64; 8]>,
-    /// Paths of the carrier, as seen last.
+    /// Last known number of paths of the carrier.
     paths: usize,
     counts: Counts,
-    /// Highest number that has arrived of each flow, for what is out of order. Bounded: of the first flows.
+    /// Highest number that has arrived of each flow, to detect reordering. Bounded: of the first flows only.
     highest: BTreeMap<(FlowId, Direction), u32>,
 }
 
-/// Both roles of an end that repairs.
+/// State of both roles of an end that repairs.
 struct RepairEnds {
     sent: SentPackets,
     gaps: Gaps,
@@ -143,7 +143,7 @@ impl RepairEnds {
     }
 }
 
-/// Numbers over the whole run.
+/// Totals over the whole run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     entered: u64,
@@ -152,21 +152,21 @@ struct Counts {
     delivered: u64,
     reordered: u64,
     strange: u64,
-    /// Marked on the way, and not ECN-capable inside (RFC 6040 section 4.2).
+    /// Packets marked in transit that are not ECN-capable inside (RFC 6040 section 4.2).
     marked_drops: u64,
 }
 
-/// Flows whose order is watched.
+/// Maximum number of flows whose order is watched.
 const WATCHED_FLOWS: usize = 4096;
 
 impl Tunnel {
-    /// An end whose packets are bytes, for real interfaces.
+    /// Creates an end whose packets are bytes, for real interfaces.
     #[must_use]
     pub fn of_bytes(config: TunnelConfig, random: RandomStream) -> Self {
         Self::new(config, PayloadEncoding::Bytes(PacketMemory::default()), random)
     }
 
-    /// An end whose packets stay in `depots`, which it shares with the other end.
+    /// Creates an end whose packets stay in `depots`, which it shares with its peer.
     #[must_use]
     pub fn with_packet_stores(config: TunnelConfig, depots: PacketStores, random: RandomStream) -> Self {
         Self::new(config, PayloadEncoding::References(depots), random)
@@ -195,8 +195,8 @@ impl Tunnel {
         }
     }
 
-    /// The carrier has another session, and the peer restarts: so do the packet numbers, in both directions.
-    /// What waits to be sent waits on; what waits for its order is of the old session, and is gone.
+    /// Restarts the packet numbers in both directions: the carrier has another session, and the peer restarts. Packets
+    /// that wait to be sent continue to wait; those that wait for order belong to the old session and are discarded.
     pub fn restart(&mut self) {
         self.sent = 0;
         self.resequencer = self.config.resequencing.map(Resequencer::new);
@@ -204,7 +204,8 @@ impl Tunnel {
         self.highest.clear();
     }
 
-    /// An inner packet enters. It may be dropped at once; [`Tunnel::run`] sends what can be sent.
+    /// Handles the arrival of an inner packet. It may be dropped immediately; [`Tunnel::run`] sends the packets that
+    /// can be sent.
     pub fn enqueue(&mut self, now: Time, packet: Box<Packet>, out: &mut Emitted) {
         self.counts.entered += 1;
         if packet.size > self.config.mtu {
@@ -220,12 +221,13 @@ impl Tunnel {
         second.unwrap_or(queue).enqueue(now, QueuedPacket { packet, entered: now }, &mut dropped);
     }
 
-    /// Takes out what waits to be sent.
+    /// Removes and returns the packets that wait to be sent.
     pub fn take_queue(&mut self, now: Time, out: &mut Emitted) -> Vec<Box<Packet>> {
         std::iter::from_fn(|| self.take_next(now, out)).map(|item| item.packet).collect()
     }
 
-    /// Takes what the carrier has brought, and sends what it can take; after every event.
+    /// Processes received payloads of the carrier, and sends as much as the carrier can take; to be called after every
+    /// event.
     pub fn run(&mut self, now: Time, carrier: &mut dyn Carrier, out: &mut Emitted) {
         if let Some(resequencer) = &mut self.resequencer {
             resequencer.wake(now, &mut out.inner);
@@ -242,7 +244,7 @@ impl Tunnel {
                 self.report_losses(now, carrier);
                 self.send_directly(now, carrier, out);
             }
-            // there an acknowledgement that is due can carry what waits
+            // an acknowledgement that is due there can carry waiting payloads
             Some(mut pquic) => {
                 pquic.send(self, now, carrier, out);
                 self.pquic = Some(pquic);
@@ -257,7 +259,7 @@ impl Tunnel {
         flush(now, carrier, out);
     }
 
-    /// Tells the other end, on each path that has lost something, what is missing.
+    /// Reports to the peer the missing packets, on each path that has lost any.
     fn report_losses(&mut self, now: Time, carrier: &mut dyn Carrier) {
         let Some((repair, resequencer)) = self.repair.as_mut().zip(self.resequencer.as_ref()) else { return };
         let losses: SmallVec<[(usize, u32); 8]> = repair.gaps.unreported().collect();
@@ -272,7 +274,7 @@ impl Tunnel {
         }
     }
 
-    /// When [`Tunnel::run`] is wanted for the tunnel's own sake; the carrier has a deadline of its own.
+    /// Time at which [`Tunnel::run`] must be called for the tunnel itself; the carrier has its own deadline.
     #[must_use]
     pub fn next_wake(&self) -> Option<Time> {
         self.resequencer.as_ref().and_then(Resequencer::next_wake).into_iter().chain(self.held_until).min()
@@ -291,13 +293,13 @@ impl Tunnel {
         next.chain(reserved).fold(waiting, Backlog::with)
     }
 
-    /// Flows that have packets in the queue: see [`Discipline::waiting_flows`].
+    /// Flows with packets in the queue: see [`Discipline::waiting_flows`].
     #[must_use]
     pub fn waiting_flows(&self) -> Vec<WaitingFlow> {
         self.queue.waiting_flows()
     }
 
-    /// What has happened to all packets in the queue.
+    /// Totals of all packets in the queue.
     #[must_use]
     pub fn queue_totals(&self) -> &QueueStatistics {
         self.queue.totals()
@@ -307,12 +309,12 @@ impl Tunnel {
         self.next.is_none() && self.queue.is_empty() && self.pquic.as_ref().is_none_or(Pquic::is_empty)
     }
 
-    /// Takes the records of sojourn times out.
+    /// Removes and returns the records of sojourn times.
     pub fn take_sojourns(&mut self) -> Vec<SojournRecord> {
         std::mem::take(&mut self.sojourns.records)
     }
 
-    /// Whether cargo carries numbers.
+    /// Whether payloads have numbers.
     const fn numbering(&self) -> Numbering {
         match (&self.resequencer, &self.repair) {
             (None, _) => Numbering::Off,
@@ -327,13 +329,13 @@ impl Tunnel {
         self.numbering().length() as u16
     }
 
-    /// Length of the longest packet that `path` takes now, 0 if it takes none.
+    /// Maximum length of a packet on `path` at present, 0 if it accepts none.
     fn largest(&self, carrier: &dyn Carrier, path: usize) -> u64 {
         let added = self.overhead();
         carrier.largest_datagram(path).map_or(0, |largest| largest.saturating_sub(added).into())
     }
 
-    /// A packet too large for a path.
+    /// Drops a packet that is too large for a path.
     fn refuse(&mut self, packet: Box<Packet>, out: &mut Emitted) {
         self.counts.too_large += 1;
         out.dropped.push((DropReason::TooLarge, packet));
@@ -357,7 +359,7 @@ impl Tunnel {
         next
     }
 
-    /// States of the paths, without those that are `closed` for the moment (a bit each).
+    /// States of the paths, without those that are `closed` at present (one bit each).
     fn states(now: Time, carrier: &dyn Carrier, closed: u64) -> SmallVec<[PathState; 8]> {
         (0..carrier.paths())
             .map(|path| {
@@ -368,7 +370,7 @@ impl Tunnel {
             .collect()
     }
 
-    /// Gives `item` to the carrier for `path`; returns it if the path does not take it after all.
+    /// Passes `item` to the carrier for `path`; returns it if the path does not accept it after all.
     fn load(
         &mut self,
         now: Time,
@@ -379,7 +381,7 @@ impl Tunnel {
         self.load_with(now, path, item, |cargo| carrier.send(now, path, cargo))
     }
 
-    /// The same with another way to `send`.
+    /// Does the same with another function to `send`.
     fn load_with(
         &mut self,
         now: Time,
@@ -392,7 +394,7 @@ impl Tunnel {
             (item.packet.flow, item.packet.direction, item.packet.ecn != Ecn::NotEct);
         let (tag, key) = (self.tag(now, path, &item), self.repair.as_ref().map(|_| item.key()));
         let loaded = self.freight.load(item.packet, self.sent, numbering, tag);
-        // of copies, none is missed
+        // a lost copy is not missed
         let kept = (self.repair.is_some() && !self.scheduler.copies()).then(|| loaded.clone());
         match send(loaded) {
             Ok(()) => {
@@ -424,7 +426,7 @@ impl Tunnel {
         })
     }
 
-    /// A packet of `size`, or a copy of one, leaves on `path`.
+    /// Counts a packet of `size`, or a copy of one, that leaves on `path`.
     fn count_sent(&mut self, now: Time, path: usize, size: ByteCount) {
         if self.sent_by_path.len() <= path {
             self.sent_by_path.resize(path + 1, 0);
@@ -452,7 +454,7 @@ impl Tunnel {
         if self.config.ecn == TunnelEcn::Propagated {
             let Some(field) = packet.ecn.decapsulated(outer) else {
                 self.counts.marked_drops += 1;
-                // of copies, another one may arrive without a mark
+                // another copy may arrive without a mark
                 if let Some(resequencer) = self.resequencer.as_mut().filter(|_| !copies) {
                     resequencer.pass_over(now, number, &mut out.inner);
                 }
@@ -473,8 +475,8 @@ impl Tunnel {
         }
     }
 
-    /// Counts packets that a later one of their flow has overtaken. Nothing is known where cargo is bytes, whose
-    /// flows are not told apart here, nor of copies.
+    /// Counts packets that a later one of their flow has overtaken. Not possible for payloads that are bytes, whose
+    /// flows are not distinguished here, nor for copies.
     fn watch_order(&mut self, packet: &Packet, number: u32) {
         if matches!(self.freight, PayloadEncoding::Bytes(_)) || self.scheduler.copies() {
             return;
@@ -494,7 +496,7 @@ impl Tunnel {
     }
 }
 
-/// Everything that the carrier wants to send now.
+/// Sends all packets that the carrier has at present.
 fn flush(now: Time, carrier: &mut dyn Carrier, out: &mut Emitted) {
     while let Some(packet) = carrier.transmit(now) {
         out.outer.push(packet);

@@ -1,4 +1,4 @@
-//! Rates, sizes and probabilities that carry their unit.
+//! Rates, sizes and probabilities with units.
 
 use crate::quantity::{QuantityError, Unit, quantity_text};
 use crate::time::Duration;
@@ -65,7 +65,7 @@ impl DataRate {
     pub fn as_mbps_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
-    /// How long `size` takes at this rate, rounded up to a nanosecond; `Duration::MAX` at rate 0.
+    /// Time to transmit `size` at this rate, rounded up to a nanosecond; `Duration::MAX` at rate 0.
     #[must_use]
     pub fn time_for(self, size: ByteCount) -> Duration {
         // 8e9 x size fits into 64 bits up to 2.3 GB: the 128-bit division is kept off the hot path
@@ -82,7 +82,7 @@ impl DataRate {
         let nanos = (u128::from(size.0) * 8_000_000_000).div_ceil(u128::from(self.0));
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
-    /// How many whole bytes this rate carries in `duration`.
+    /// Number of whole bytes at this rate in `duration`, rounded down.
     #[must_use]
     pub fn bytes_in(self, duration: Duration) -> ByteCount {
         let bytes = u128::from(self.0) * u128::from(duration.as_nanos()) / 8_000_000_000;
@@ -91,7 +91,7 @@ impl DataRate {
 }
 
 impl ByteCount {
-    /// Nothing.
+    /// The empty size.
     pub const ZERO: Self = Self(0);
     /// More than every size.
     pub const MAX: Self = Self(u64::MAX);
@@ -106,7 +106,7 @@ impl ByteCount {
     pub const fn bytes(self) -> u64 {
         self.0
     }
-    /// The smaller by `other`; zero if `other` is larger.
+    /// The difference; zero if `other` is larger.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -142,7 +142,7 @@ impl SubAssign for ByteCount {
 }
 
 impl Probability {
-    /// Never.
+    /// The probability of an impossible event.
     pub const ZERO: Self = Self(0.0);
 
     /// A probability from a number between 0 and 1, `None` outside.

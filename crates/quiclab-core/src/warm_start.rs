@@ -5,20 +5,20 @@ use crate::time::Duration;
 
 /// An endpoint whose kernel keeps metrics of the destination.
 pub trait WarmStart {
-    /// The metrics that are kept if the connection is closed now.
+    /// Metrics that the kernel keeps if the connection is closed now.
     fn saved_metrics(&mut self) -> SavedTcpMetrics;
 
-    /// Before the run: starts with what was kept when the connection before was closed.
+    /// Loads the metrics that were kept when the previous connection was closed; to be called before the run.
     fn load_metrics(&mut self, metrics: SavedTcpMetrics);
 }
 
-/// Metrics of a destination (Linux: `struct tcp_metrics_block`). `None`: not known.
+/// Metrics of a destination (Linux: `struct tcp_metrics_block`). `None` if not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SavedTcpMetrics {
     /// Slow-start threshold in full segments.
     pub ssthresh: Option<u32>,
     /// Smoothed RTT.
     pub rtt: Option<Duration>,
-    /// Reordering that is tolerated, in segments.
+    /// Tolerated reordering, in segments.
     pub reordering: Option<u32>,
 }

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Connections that a flow may have: some ten bytes of each are kept when it is closed.
+/// Maximum number of connections of a flow: some ten bytes of each are kept when it is closed.
 const MAX_CONNECTIONS: u64 = 1_000_000;
 
 /// Connections that arrive over time, each with the workload of the flow and an end of its own at both sides.
@@ -103,14 +103,14 @@ pub enum Sizes {
 /// A connection that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// When its client connects.
+    /// Time at which its client connects.
     pub at: Time,
-    /// Size of its download; `None`: that of the workload.
+    /// Size of its download; `None` for that of the workload.
     pub size: Option<ByteCount>,
 }
 
 impl Arrivals {
-    /// Whether they say how large each download is.
+    /// Whether they specify the size of each download.
     #[must_use]
     pub const fn have_sizes(&self) -> bool {
         match self {
@@ -119,7 +119,7 @@ impl Arrivals {
         }
     }
 
-    /// Checks what depends on several fields; paths of problems are those below the arrivals.
+    /// Checks constraints across fields; paths of problems are those below the arrivals.
     pub(super) fn check(&self) -> Result<(), Problem> {
         let (Self::Poisson { interval, duration, sizes } | Self::Regular { interval, duration, sizes }) =
             self

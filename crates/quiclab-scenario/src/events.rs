@@ -1,7 +1,7 @@
-//! Events: changes of links during a run, at a time or in answer to what a flow does.
+//! Events: changes of links during a run, at a time or in response to a flow.
 //!
-//! What changes a link over time, whatever the flows do, is in its `conditions`; an event has a cause, which a run looks for
-//! after each thing that happens at an endpoint (quiclab-sim/src/reactions.rs).
+//! Changes of a link over time that are independent of flows are in its `conditions`; an event has a cause, which a run
+//! checks after each event at an endpoint (quiclab-sim/src/reactions.rs).
 
 use super::Scenario;
 use quiclab_core::link::{LinkChange, LinkConfig, Loss, Rate};
@@ -88,7 +88,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// The flow that it looks at; `None` for a time.
+    /// The observed flow; `None` for a time.
     #[must_use]
     pub fn flow(&self) -> Option<&str> {
         match self {
@@ -99,14 +99,15 @@ impl Cause {
 }
 
 impl NetworkEvent {
-    /// What becomes of each of the links.
+    /// Change of each of the links.
     #[must_use]
     pub const fn change(&self) -> LinkChange {
         let Self { rate, rate_factor, delay, added_delay, loss, up, .. } = *self;
         LinkChange { rate, rate_factor, delay, added_delay, loss, up }
     }
 
-    /// Checks it; `abilities` are those of the senders, in the order of the flows. Paths of problems are those below the event.
+    /// Checks the event; `abilities` are those of the senders, in the order of the flows. Paths of problems are those
+    /// below the event.
     pub(super) fn check(&self, scenario: &Scenario, abilities: &[StackAbilities]) -> Result<(), Problem> {
         self.check_cause(scenario, abilities).map_err(|problem| problem.below(&"when".into()))?;
         ensure(self.change() != LinkChange::default(), || {
@@ -195,7 +196,7 @@ impl NetworkEvent {
         }
     }
 
-    /// What needs a constant rate: a field with its value.
+    /// The field that requires a constant rate, with its value.
     fn rate_field(&self) -> Option<(&'static str, String)> {
         let rate = self.rate.map(|rate| ("rate", quoted(rate)));
         let factor = self.rate_factor.map(|factor| ("rate_factor", factor.to_string()));

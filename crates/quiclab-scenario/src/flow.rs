@@ -1,4 +1,4 @@
-//! Flows: two endpoints, their routes and what is transferred.
+//! Flows: two endpoints, their routes and their workload.
 
 use super::Arrivals;
 use quiclab_core::{ByteCount, Duration, MAX_PATHS, limits};
@@ -45,7 +45,8 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(transform = limits::entries(0, MAX_PATHS - 1))]
     pub paths: Vec<FlowPath>,
-    /// What the client does to its paths over time. Needs `multipath` at both ends; a path is left at every time.
+    /// Changes that the client makes to its paths over time. Needs `multipath` at both ends; a path is left at every
+    /// time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path_changes: Vec<PathChange>,
     /// The client abandons a path when a link that its routes name goes down for the first time since the path's start
@@ -113,7 +114,7 @@ impl Flow {
         std::iter::once((&self.down[..], &self.up[..])).chain(further)
     }
 
-    /// Ports of the client: one for each path of each connection that its ends have from the start.
+    /// Number of ports of the client: one for each path of each connection that exists from the start.
     #[must_use]
     pub fn client_ports(&self) -> u32 {
         let origins = match &self.workload {
@@ -123,13 +124,13 @@ impl Flow {
         origins * (self.paths.len() as u32 + 1)
     }
 
-    /// How much is delivered to the receiver in the end; `None` where that is not known before.
+    /// Size of the data delivered to the receiver; `None` if it is not known in advance.
     #[must_use]
     pub fn size(&self) -> Option<ByteCount> {
         self.workload.size().filter(|_| self.arrivals.is_none())
     }
 
-    /// Stack and options of an end of this flow, with the stack of the flow where it names none.
+    /// Stack and options of an end of this flow, with the stack of the flow if it names none.
     #[must_use]
     pub fn inherited(&self, end: &EndpointConfig) -> EndpointConfig {
         EndpointConfig { stack: end.stack.clone().or_else(|| self.stack.clone()), ..end.clone() }

@@ -10,32 +10,32 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Elements and wires of a scenario, for many walks.
 pub(super) struct Graph {
     elements: BTreeMap<String, Ports>,
-    /// For each flow its sending and its receiving end, for each tunnel its server and its client.
+    /// Sending and receiving end of each flow, server and client of each tunnel.
     ends: Vec<[String; 2]>,
-    /// For each end of a tunnel: number of its own packets, and the other end.
+    /// Flow number and peer of each end of a tunnel.
     tunnels: BTreeMap<String, (FlowId, String)>,
     /// Bearer of each of its ends, and whether packets enter it there.
     bearers: BTreeMap<String, (String, bool)>,
-    /// Element behind each output and index of the wire, for all packets (`None`) or some.
+    /// Element and index of the wire behind each output, for all packets (`None`) or some.
     next: BTreeMap<(String, Port, Option<Selector>), (String, usize)>,
 }
 
-/// Why packets do not reach their peer.
+/// Reason why packets do not reach their peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unreachable {
-    /// No wire leads on from this output.
+    /// No wire leads from this output.
     Open { element: String, port: Port },
-    /// They reach an endpoint that is not their peer, over the wire with this index.
+    /// Packets reach an endpoint that is not their peer, over the wire with this index.
     Stranger { element: String, wire: usize },
-    /// They leave a bearer that they are not in, enter one inside another, or end inside one, at this
+    /// Packets leave a bearer that they are not in, enter one inside another, or end inside one, at this
     /// element, over the wire with this index.
     Unpaired { element: String, wire: usize },
-    /// They run in a circle through these elements (the first is also the last), which the wire
-    /// with this index closes.
+    /// Packets loop through these elements (the first is also the last); the wire with this index closes the
+    /// loop.
     Loop { elements: Vec<String>, wire: usize },
 }
 
-/// An element on the way, the next of its outputs to follow, and the first that is not followed.
+/// An element on a route, the next of its outputs to follow, and the first that is not followed.
 struct RouteStep {
     element: String,
     output: usize,
@@ -75,8 +75,7 @@ impl Graph {
         }
     }
 
-    /// The elements that packets of one flow and direction pass on all paths and branches, endpoints
-    /// included.
+    /// Elements that packets of one flow and direction pass on all paths and branches, endpoints included.
     pub(super) fn passed(&self, flow: FlowId, direction: Direction) -> Result<BTreeSet<String>, Unreachable> {
         let [sender, receiver] = &self.ends[flow.0 as usize];
         let (first, last) = match direction {
@@ -91,7 +90,7 @@ impl Graph {
         Ok(passed)
     }
 
-    /// The elements that packets pass behind an output: a depth-first search along the wires.
+    /// Elements that packets pass after an output: a depth-first search along the wires.
     fn passed_from(
         &self,
         first: RouteStep,
@@ -112,7 +111,7 @@ impl Graph {
             if let Some((_, far)) = self.tunnels.get(&from).filter(|(own, _)| *own != flow)
                 && self.behind(&from, port, packets).is_none()
             {
-                // they enter here and leave at the other end: the tunnel's own packets have ways of their own
+                // they enter here and leave at the peer: the outer packets have their own routes
                 if passed.insert(far.clone()) {
                     way.push(RouteStep { element: far.clone(), output: 0, end: self.outputs(far, flow) });
                 }
@@ -138,7 +137,7 @@ impl Graph {
         Ok(passed)
     }
 
-    /// It is an end of something else; what is not a tunnel's own may enter a tunnel.
+    /// Whether it is an end of another flow; packets other than its own may enter a tunnel.
     fn is_strange(&self, element: &str, flow: FlowId) -> bool {
         let owner = self.tunnels.get(element).map(|(own, _)| *own);
         let inside = owner.is_some() && !self.tunnels.values().any(|(own, _)| *own == flow);
@@ -150,12 +149,13 @@ impl Graph {
         RouteStep { element: element.to_owned(), output, end }
     }
 
-    /// The first output of `element` that packets of `flow` take: a tunnel's own leave at those of its paths.
+    /// The first output of `element` that packets of `flow` take: outer packets of a tunnel leave at those of
+    /// its paths.
     fn first_output(&self, element: &str, flow: FlowId) -> usize {
         usize::from(self.tunnels.get(element).is_some_and(|(own, _)| *own == flow))
     }
 
-    /// Outputs that packets of `flow` may take.
+    /// Number of outputs that packets of `flow` may take.
     fn outputs(&self, element: &str, flow: FlowId) -> usize {
         match self.tunnels.get(element) {
             Some((own, _)) if *own != flow => 1,
@@ -163,8 +163,8 @@ impl Graph {
         }
     }
 
-    /// Whether packets that arrived along `way` may reach `element`: each bearer is left by its own
-    /// receiving end before another is entered or the way ends.
+    /// Whether packets that arrived along `way` may reach `element`: each bearer is left by its own receiving
+    /// end before another is entered or the route ends.
     fn pairs(&self, way: &[RouteStep], element: &str, last: &str) -> bool {
         let inside = way.iter().filter_map(|step| self.bearers.get(&step.element)).next_back();
         let inside = inside.filter(|(_, enters)| *enters).map(|(bearer, _)| bearer);

@@ -1,5 +1,5 @@
-//! The scenario: networks, flows and what to record, as typed data. These types are its one
-//! definition; TOML files, the JSON schema and the Python dataclasses follow from them.
+//! The scenario: networks, flows and recordings, as typed data. These types are its only definition; TOML
+//! files, the JSON schema and the Python dataclasses follow from them.
 
 mod arrivals;
 mod events;
@@ -90,7 +90,7 @@ pub struct Scenario {
     /// Changes of links during the run, at a time or in answer to what a flow does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<NetworkEvent>,
-    /// What to record in addition to the summary.
+    /// Recordings in addition to the summary.
     #[serde(default)]
     pub record: Record,
 }

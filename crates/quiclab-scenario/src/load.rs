@@ -1,4 +1,4 @@
-//! From text to a typed scenario.
+//! Construction of a typed scenario from text.
 
 use super::{Scenario, VERSION};
 use quiclab_config::{ConfigError, Document, Note, Schema};
@@ -10,23 +10,23 @@ use std::sync::LazyLock;
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Scenario>);
 
 /// Checks the stack, the profile and the options of an endpoint, with the stack of the flow or tunnel filled in, and
-/// returns what the stack can do. Paths of problems are those in [`EndpointConfig`].
+/// returns the abilities of the stack. Paths of problems are those in [`EndpointConfig`].
 pub type StackCheck<'a> = &'a dyn Fn(&EndpointConfig, EndOf) -> Result<StackAbilities, Problem>;
 
 impl Scenario {
     /// Reads a scenario from TOML; `file` is its name in errors, `sets` are the `--set path=value` of the command line.
-    /// Fields are checked one by one, not yet what [`Scenario::validate`] checks beyond that.
+    /// Fields are checked one by one, not yet the further constraints of [`Scenario::validate`].
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first error.
     pub fn from_toml(text: &str, file: &str, sets: &[(String, String)]) -> Result<Self, ConfigError> {
         Self::decode(&Document::from_toml(text, file, sets)?)
     }
 
-    /// Reads a scenario from JSON, the form in which it comes from Python. Fields that are null count as not given.
+    /// Reads a scenario from JSON, the form in which Python passes it. Null fields count as absent.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first error.
     pub fn from_json(text: &str) -> Result<Self, ConfigError> {
         Self::decode(&Document::from_json(text, None, &[])?)
     }
@@ -40,7 +40,7 @@ impl Scenario {
     /// The scenario of a document; fields are checked one by one.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first error.
     pub fn decode(document: &Document) -> Result<Self, ConfigError> {
         document.check_version("version", VERSION)?;
         document.decode(&SCHEMA)
@@ -49,7 +49,7 @@ impl Scenario {
     /// The validated scenario of a document.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first error.
     pub fn load(document: &Document, stacks: StackCheck<'_>) -> Result<Self, ConfigError> {
         let scenario = Self::decode(document)?;
         let checked = scenario.check_together(stacks);
@@ -58,10 +58,10 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Checks a scenario that was made in code.
+    /// Checks a scenario that was created in code.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first error.
     pub fn validate(&self, stacks: StackCheck<'_>) -> Result<(), Problem> {
         let document = Document::from_value(self).map_err(|error| *error.problem)?;
         Self::decode(&document).map_err(|error| *error.problem)?;

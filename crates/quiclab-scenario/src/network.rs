@@ -1,8 +1,9 @@
-//! Networks in files of their own: links with the source of each value, which scenarios name.
+//! Networks in separate files: links with the source of each value, which scenarios name.
 //!
-//! A scenario with `network = "paths/wifi-bad"` takes the links of that file, most often `down` and `up`, which routes
-//! name like other links. It is expanded before anything else is read: fields of links that the scenario gives as well
-//! are its own, `--set` changes what results, and the resolved scenario has the links in place of `network`.
+//! A scenario with `network = "paths/wifi-bad"` uses the links of that file, usually `down` and `up`, which
+//! routes name like other links. It is expanded before the rest is read: fields of links that the scenario
+//! also gives override those of the file, `--set` changes the result, and the resolved scenario has the links
+//! in place of `network`.
 
 use super::Scenario;
 use super::validate::check_link;
@@ -31,7 +32,7 @@ pub struct Network {
     pub links: BTreeMap<String, LinkConfig>,
 }
 
-/// The text of a file of a network, and its name in errors.
+/// Text of a network file, and its name in errors.
 #[derive(Clone, Debug)]
 pub struct NetworkText {
     /// The text.
@@ -40,14 +41,14 @@ pub struct NetworkText {
     pub file: String,
 }
 
-/// Finds the network that a scenario names; its problems are those of the field `network`.
+/// Reads the network that a scenario names; its problems are those of the field `network`.
 pub type NetworkReader<'a> = &'a dyn Fn(&str) -> Result<NetworkText, Problem>;
 
 impl Network {
     /// Reads a network from TOML.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first error.
     pub fn from_toml(source: &NetworkText) -> Result<Self, ConfigError> {
         let document = Document::from_toml(&source.text, &source.file, &[])?;
         let network: Self = document.decode(&SCHEMA)?;
@@ -59,10 +60,10 @@ impl Network {
 }
 
 impl Scenario {
-    /// The document of a scenario with the links of the network that it names, and with `sets` applied.
+    /// The document of a scenario with the links of its network, and with `sets` applied.
     ///
     /// # Errors
-    /// If a set cannot be applied, or the network is not there or not valid.
+    /// If a set cannot be applied, or the network does not exist or is not valid.
     pub fn expanded(
         document: Document,
         sets: &[(String, String)],
@@ -73,7 +74,7 @@ impl Scenario {
             sets.iter().cloned().partition(|(path, _)| path.trim() == FIELD);
         let mut document = document.with(&networks)?;
         let field = FieldPath::from(FIELD);
-        // a value of another type is refused with the other fields
+        // a value of another type is rejected with the other fields
         if let Some(name) = document.text(&field) {
             let source = read(name).map_err(|problem| document.locate(problem))?;
             let links = serde_json::to_value(Network::from_toml(&source)?.links);
@@ -85,5 +86,5 @@ impl Scenario {
     }
 }
 
-/// Depth below `links` at which fields are taken as a whole: name of the link, then field.
+/// Depth below `links` at which fields are merged whole: name of the link, then field.
 const LINK_FIELDS: usize = 2;

@@ -1,14 +1,15 @@
-//! Plugins: named bundles of exchanges that a flow lists in one line.
+//! Plugins: named lists of replacements that a flow lists in one line.
 //!
-//! An exchange names an operation and what takes its place. There are two kinds of operation:
+//! A replacement names an operation and the value or function that takes its place. There are two kinds of
+//! operation:
 //!
-//! | kind | named | exchanged for | how |
+//! | kind | named | replaced by | fields |
 //! | --- | --- | --- | --- |
-//! | part | as the option of the endpoint, `quic.acknowledgement` | a value of this option | `replace` |
+//! | option | as the option of the endpoint, `quic.acknowledgement` | a value of this option | `replace` |
 //! | computation | `compute.` and a name, [`Operation`] | a function, `module:function` | `replace`, `before`, `after` |
 //!
-//! A part is set when an endpoint is made ([`Scenario::endpoint`]); the scenario itself keeps what was written,
-//! so that another list of plugins leaves nothing of the one before.
+//! An option is set when an endpoint is created ([`Scenario::endpoint`]); the scenario itself is unchanged,
+//! so that a new list of plugins leaves no effect of the former one.
 
 mod apply;
 mod part;
@@ -54,7 +55,7 @@ pub enum PluginEnds {
 }
 
 impl PluginEnds {
-    /// Whether the end in this role is one of them.
+    /// Whether the end in this role is included.
     #[must_use]
     pub const fn include(self, role: Role) -> bool {
         matches!(
@@ -83,7 +84,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// The function at a computation; `None` for a part.
+    /// The function at a computation; `None` for an option.
     fn function(&self) -> Option<(Operation, Anchor, &str)> {
         let operation = Operation::find(&self.operation)?;
         let functions = [
@@ -95,16 +96,16 @@ impl Exchange {
     }
 }
 
-/// A function that a plugin puts at a computation of an endpoint.
+/// A function that a plugin places at a computation of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Computation {
     /// Name of the plugin.
     pub plugin: String,
     /// The computation.
     pub operation: Operation,
-    /// Where the function stands.
+    /// Position of the function.
     pub anchor: Anchor,
-    /// Name of the function, as written.
+    /// Name of the function, as in the document.
     pub function: String,
 }
 
@@ -112,7 +113,7 @@ macro_rules! manifests {
     ($($name:literal),+ $(,)?) => { [$(($name, include_str!(concat!("plugins/", $name, ".toml")))),+] };
 }
 
-/// The plugins that are always there, by name: the files in `plugins/`.
+/// The built-in plugins by name: the files in `plugins/`.
 #[must_use]
 pub fn built_in_plugins() -> &'static BTreeMap<String, Plugin> {
     static PLUGINS: LazyLock<BTreeMap<String, Plugin>> = LazyLock::new(|| {
@@ -134,24 +135,24 @@ pub fn built_in_plugins() -> &'static BTreeMap<String, Plugin> {
 }
 
 impl Scenario {
-    /// The plugin of this name: the scenario's own, or a built-in one.
+    /// The plugin with this name: one of the scenario, or a built-in one.
     #[must_use]
     pub fn plugin(&self, name: &str) -> Option<&Plugin> {
         self.plugins.get(name).or_else(|| built_in_plugins().get(name))
     }
 
-    /// Stack and options of an end of `flow`, with the stack of the flow where it names none, and with what
-    /// the flow's plugins set.
+    /// Stack and options of an end of `flow`, with the stack of the flow if it names none, and with the
+    /// options that the flow's plugins set.
     ///
     /// # Panics
-    /// If a plugin does not exist or contradicts, which [`Scenario::validate`] refuses.
+    /// If a plugin does not exist or is contradictory, which [`Scenario::validate`] rejects.
     #[must_use]
     pub fn endpoint(&self, flow: &Flow, role: Role) -> EndpointConfig {
         let applied = apply(self, &FieldPath::default(), flow, role).map(|applied| applied.config);
         flow.inherited(&applied.unwrap_or_else(|error| panic!("a valid scenario: {error}")))
     }
 
-    /// The functions that the plugins of `flow` put at computations of an end, in their order.
+    /// The functions that the plugins of `flow` place at computations of an end, in their order.
     #[must_use]
     pub fn computations(&self, flow: &Flow, role: Role) -> Vec<Computation> {
         let mut found = Vec::new();

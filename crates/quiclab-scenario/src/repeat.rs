@@ -1,4 +1,4 @@
-//! Flows with a `count`, one by one.
+//! Expansion of flows with a `count`.
 
 use super::Scenario;
 use quiclab_core::problem::is_bare_key;
@@ -7,17 +7,18 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 impl Scenario {
-    /// The same scenario with each flow that has a `count` as so many flows, named after it with a number from 1 on.
+    /// The same scenario with each flow that has a `count` as that number of flows, named after it with a
+    /// number from 1 on.
     ///
     /// # Errors
-    /// If another flow has such a name, or no flow is left.
+    /// If another flow has such a name, or no flow remains.
     pub fn repeated(&self) -> Result<Cow<'_, Self>, Problem> {
         if self.flows.values().all(|flow| flow.count.is_none()) {
             return Ok(Cow::Borrowed(self));
         }
         let mut flows = BTreeMap::new();
         for (name, flow) in &self.flows {
-            // an invalid name is refused as what it is
+            // an invalid name is rejected unchanged
             let names = match flow.count {
                 Some(count) if is_bare_key(name) => {
                     (1..=count).map(|number| format!("{name}{number}")).collect()
@@ -42,7 +43,7 @@ impl Scenario {
         Ok(Cow::Owned(Self { flows, ..self.clone() }))
     }
 
-    /// The path here of a field of [`Self::repeated`].
+    /// The path in this scenario of a field of [`Self::repeated`].
     pub(super) fn path_before_repetition(&self, path: &FieldPath) -> FieldPath {
         let [flows, single, rest @ ..] = path.steps() else { return path.clone() };
         if flows != "flows" || self.flows.contains_key(single) {

@@ -1,12 +1,13 @@
-//! The scenario with everything filled in, as values, as TOML and as a JSON schema.
+//! The scenario with all defaults filled in, as values, as TOML and as a JSON schema.
 
 use super::{Flow, Scenario, built_in_plugins};
 use quiclab_core::bearer::BearerConfig;
 use toml_edit::{DocumentMut, Item, Table};
 
 impl Scenario {
-    /// The same scenario with everything written out, once: equal shares of bearers that split by them; the stack of a
-    /// flow on the flow if it is that of both ends, otherwise at the ends; built-in plugins that a flow names.
+    /// The same scenario with all values explicit, and each once: equal shares of bearers that split by them;
+    /// the stack of a flow on the flow if it is that of both ends, otherwise at the ends; built-in plugins
+    /// that a flow names.
     #[must_use]
     pub fn resolved(&self) -> Self {
         let mut scenario = self.clone();
@@ -20,12 +21,12 @@ impl Scenario {
         scenario
     }
 
-    /// The resolved scenario as TOML, defaults included; it loads back to an equal value. Fields
-    /// without a value (no loss, no limit, the default of a stack) are left out.
+    /// The resolved scenario as TOML, defaults included; it loads back to an equal value. Fields without a
+    /// value (no loss, no limit, the default of a stack) are omitted.
     ///
     /// # Errors
-    /// When a value has no TOML form, which [`Scenario::validate`] refuses: an integer beyond 63
-    /// bits, a path that is not Unicode.
+    /// If a value has no TOML form, which [`Scenario::validate`] rejects: an integer beyond 63 bits, a path
+    /// that is not Unicode.
     pub fn to_toml(&self) -> Result<String, toml_edit::ser::Error> {
         let mut document = toml_edit::ser::to_document(&self.resolved())?;
         for group in ["links", "bearers", "tunnels", "hosts", "taps", "plugins", "flows"] {
@@ -40,7 +41,7 @@ impl Scenario {
         Ok(document.to_string())
     }
 
-    /// A commented scenario to start from.
+    /// A commented scenario as a starting point.
     #[must_use]
     pub const fn template() -> &'static str {
         include_str!("template.toml")
@@ -54,7 +55,7 @@ impl Scenario {
 }
 
 impl Flow {
-    /// Writes the stack once where both ends have the same, so that one change changes both.
+    /// Writes the stack once if both ends have the same, so that one change changes both.
     fn settle_stacks(&mut self) {
         let [sender, receiver] = [&self.sender, &self.receiver].map(|end| self.inherited(end).stack);
         if sender == receiver {
@@ -65,7 +66,7 @@ impl Flow {
     }
 }
 
-/// Gives each member of a group a section of its own, and each end of a flow, too.
+/// Gives each member of a group a separate section, and each end of a flow as well.
 fn spread(document: &mut DocumentMut, group: &str) {
     let Some(members) = section(document.as_table_mut(), group) else { return };
     members.set_implicit(!members.is_empty());

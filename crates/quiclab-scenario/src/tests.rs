@@ -33,8 +33,8 @@ fn examples() -> Vec<(String, String)> {
     files
 }
 
-/// Knows `quinn`, `noq`, `lab-quic`, which has several paths as `noq` with `multipath` has, `lab-tcp` and `lab-udp`; profiles of `lab-tcp`
-/// and `lab-quic` alone, computations of `noq` alone.
+/// Supports `quinn`, `noq`, `lab-quic`, which has several paths, as `noq` has with `multipath`, `lab-tcp` and
+/// `lab-udp`; profiles of `lab-tcp` and `lab-quic` only, computations of `noq` only.
 fn some_stacks(end: &EndpointConfig, _: EndOf) -> Result<StackAbilities, Problem> {
     let stack = end.stack.as_deref().unwrap_or_default();
     let (protocol, workloads): (_, &[_]) = match stack {

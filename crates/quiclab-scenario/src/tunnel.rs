@@ -11,7 +11,7 @@ use quiclab_transport::options::EndpointConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// UDP payload of a carrier that leaves it open: an Ethernet of 1500 B less 48 B for IPv6 and UDP.
+/// UDP payload of a carrier without a configured one: an Ethernet of 1500 B less 48 B for IPv6 and UDP.
 const DEFAULT_DATAGRAM: ByteCount = ByteCount::from_bytes(1452);
 
 /// A tunnel: name it in the routes of flows, `down` through it from server to client, `up` in reverse. A name with an
@@ -94,7 +94,7 @@ impl Tunnel {
         }
     }
 
-    /// A flow passes it.
+    /// Whether a flow passes it.
     pub(super) fn is_passed(name: &str, flow: &Flow) -> bool {
         let names = |element: &String| element.split('.').next() == Some(name);
         flow.routes().any(|(down, up)| down.iter().chain(up).any(names))

@@ -1,8 +1,8 @@
-//! What a scenario must fulfil beyond the limits of its fields: what depends on several of them. Each check names the
-//! field, its value and what was expected; the first one that fails ends the validation.
+//! Constraints of a scenario beyond the limits of its fields: those across several fields. Each check names
+//! the field, its value and the expected value; the first one that fails ends the validation.
 //!
-//! Not checked here, because the crate does no I/O and knows no stack: trace files (their reader does) and names of
-//! stacks, profiles and their options (a function of the caller does).
+//! Not checked here, because the crate does no I/O and knows no stack: trace files (checked by their reader)
+//! and names of stacks, profiles and their options (checked by a function of the caller).
 
 mod bearer;
 mod endpoint;
@@ -19,13 +19,13 @@ use super::{Scenario, StackCheck};
 use quiclab_core::problem::{ensure, is_bare_key, quoted};
 use quiclab_core::{FieldPath, Problem, ProblemKind};
 
-/// Samples of a time series: more would fill the memory.
+/// Maximum number of samples of a time series: more would exhaust the memory.
 const MAX_SAMPLES: u64 = 10_000_000;
 
 type Check = Result<(), Problem>;
 
 impl Scenario {
-    /// Checks everything that depends on several fields.
+    /// Checks all constraints across fields.
     pub(super) fn check_together(&self, stacks: StackCheck<'_>) -> Check {
         self.repeated()?.check_repeated(stacks).map_err(|mut problem| {
             problem.path = self.path_before_repetition(&problem.path);
@@ -33,7 +33,7 @@ impl Scenario {
         })
     }
 
-    /// The same, of flows without `count`.
+    /// The same for a scenario without `count`.
     fn check_repeated(&self, stacks: StackCheck<'_>) -> Check {
         ensure(self.network.is_none(), || {
             let reason = "its links are taken when a scenario is read";
@@ -89,7 +89,7 @@ impl Scenario {
         })
     }
 
-    /// Names are words; links, bearers, taps and tunnels share one set of names, because routes do.
+    /// Checks names: they are words; links, bearers, taps and tunnels share one namespace, because routes do.
     fn check_names(&self) -> Check {
         let groups: [(&str, Vec<&String>); 7] = [
             ("links", self.links.keys().collect()),
@@ -117,7 +117,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Names that a route may hold, for messages.
+    /// Names that a route may contain, for messages.
     fn passable(&self) -> Vec<&String> {
         let network = self.links.keys().chain(self.bearers.keys());
         network.chain(self.taps.keys()).chain(self.tunnels.keys()).collect()
@@ -131,12 +131,12 @@ fn field<const N: usize>(steps: [&str; N]) -> FieldPath {
     FieldPath::new(steps)
 }
 
-/// A field that does not go together with others, whatever its value.
+/// Reports that a field is inconsistent with others, whatever its value.
 fn about(path: FieldPath, reason: impl Into<String>, expected: impl Into<String>) -> Problem {
     Problem::new(ProblemKind::Conflict, path, expected).because(reason)
 }
 
-/// A name of something that is not defined.
+/// Reports that a name is not defined.
 fn undefined<'a>(
     path: FieldPath,
     what: &str,

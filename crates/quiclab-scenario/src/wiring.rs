@@ -1,4 +1,4 @@
-//! From routes to wires: which output of which element leads where.
+//! Wires from routes: the destination of each output of each element.
 //!
 //! | element | name | inputs | outputs |
 //! | --- | --- | --- | --- |
@@ -7,8 +7,9 @@
 //! | receiving end of a bearer | `<bearer>.egress` | one for each link | 0 |
 //! | ends of a flow | `<flow>.sender`, `<flow>.receiver` | one for each path | one for each path |
 //!
-//! A link with feedback has output 1 beside, wired to input 1 + k of its bearer's sending end, the bearer's
-//! link k. These wires follow from the bearer alone, are laid in either case and cannot be stated by hand.
+//! A link with feedback also has output 1, wired to input 1 + k of its bearer's sending end, the bearer's
+//! link k. These wires follow from the bearer alone, are added in either case and cannot be stated
+//! explicitly.
 
 use super::{Flow, Scenario, Tunnel, WireDirection};
 use quiclab_core::Port;
@@ -24,11 +25,11 @@ pub struct ResolvedWire {
     pub from: (String, Port),
     /// Element and input.
     pub to: (String, Port),
-    /// The only packets that take the wire; all do without it.
+    /// Packets that take the wire; `None` for all.
     pub only: Option<Selector>,
 }
 
-/// How many inputs and outputs an element has; they are numbered from 0.
+/// Numbers of inputs and outputs of an element; they are numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ports {
     /// Number of inputs.
@@ -37,10 +38,10 @@ pub struct Ports {
     pub outputs: usize,
 }
 
-/// Why a text is not the end of a wire.
+/// Reason why a text is not the end of a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WireFault {
-    /// It is not `element.port`.
+    /// The text is not `element.port`.
     Syntax,
     /// There is no such element.
     Element,
@@ -49,11 +50,11 @@ pub(super) enum WireFault {
 }
 
 impl Scenario {
-    /// The wires between all elements: `wires` where there are any, otherwise those that lead each
-    /// flow along its routes. [`FlowId`] is the position of a flow in the order of names.
+    /// The wires between all elements: `wires` if there are any, otherwise those that route each flow.
+    /// [`FlowId`] is the position of a flow in the order of names.
     ///
     /// # Panics
-    /// When a wire is stated by hand that [`Scenario::validate`] refuses.
+    /// If an explicit wire is invalid, which [`Scenario::validate`] rejects.
     #[must_use]
     pub fn wiring(&self) -> Vec<ResolvedWire> {
         let mut wires = if self.wires.is_empty() { self.derived_wires() } else { self.stated_wires() };
@@ -61,7 +62,7 @@ impl Scenario {
         wires
     }
 
-    /// From each link that gives feedback to the bearer it is in.
+    /// Wires from each link with feedback to its bearer.
     fn feedback_wires(&self) -> impl Iterator<Item = ResolvedWire> {
         self.bearers.iter().flat_map(move |(name, bearer)| {
             let reporting = (1..)
@@ -124,8 +125,9 @@ impl Scenario {
         format!("{bearer}.egress")
     }
 
-    /// The element that `name` stands for in a wire. The ends of a bearer were called `<bearer>.sender` and
-    /// `<bearer>.receiver` before version 0.2, and those of a flow with the name of a bearer `flows.<flow>.sender`.
+    /// The element that `name` denotes in a wire. The ends of a bearer were called `<bearer>.sender` and
+    /// `<bearer>.receiver` before version 0.2, and those of a flow with the name of a bearer
+    /// `flows.<flow>.sender`.
     pub(super) fn element_of(&self, name: &str) -> String {
         let former = |name: &str| name.starts_with("flows.");
         let (owner, end) = name.rsplit_once('.').unwrap_or((name, ""));
@@ -152,8 +154,8 @@ impl Scenario {
         }
     }
 
-    /// The tunnel that a name in a route stands for, and the end where packets enter: that of `<tunnel>.server` or
-    /// `<tunnel>.client`; of the plain name, the server on the way down and the client on the way up.
+    /// The tunnel that a name in a route denotes, and the end where packets enter: that of `<tunnel>.server`
+    /// or `<tunnel>.client`; for the plain name, the server in direction down and the client in direction up.
     #[must_use]
     pub fn tunnel_passage<'a>(&self, name: &'a str, direction: Direction) -> Option<(&'a str, Role)> {
         if self.tunnels.contains_key(name) {
@@ -171,12 +173,12 @@ impl Scenario {
         self.tunnels.contains_key(tunnel).then_some((tunnel, near))
     }
 
-    /// Names of all that has packets of its own, by [`FlowId`]: flows, then tunnels.
+    /// Names of everything with its own packets, by [`FlowId`]: flows, then tunnels.
     pub fn flow_names(&self) -> impl Iterator<Item = &String> {
         self.flows.keys().chain(self.tunnels.keys())
     }
 
-    /// Number of the packets of a tunnel itself: they follow those of the flows.
+    /// Number of the outer packets of a tunnel: they follow those of the flows.
     #[must_use]
     pub fn tunnel_id(&self, tunnel: &str) -> Option<FlowId> {
         let first = self.flows.len() as u32;
@@ -278,7 +280,7 @@ impl Scenario {
         self.wires.iter().map(resolve).collect()
     }
 
-    /// Reads `element.port`; `count` is the number of ports of the right kind that an element has.
+    /// Parses `element.port`; `count` is the number of ports of the right kind that an element has.
     pub(super) fn wire_end(
         &self,
         text: &str,

@@ -1,4 +1,4 @@
-//! Runs a scenario several times without Python: something to point a profiler at.
+//! Runs a scenario several times without Python, as a target for a profiler.
 //!
 //! `cargo run --release --example bulk -- benches/bulk.toml 10`; prints data packets per CPU second.
 

@@ -1,4 +1,4 @@
-//! Events per CPU second of the engine: 16 chains of source, link and sink whose ends do nothing.
+//! Events per CPU second of the event loop: 16 chains of source, link and sink whose ends do nothing.
 //!
 //! Prints `{"events": .., "cpu_seconds": ..}`. Used by `make bench`.
 
@@ -34,7 +34,7 @@ impl Element for Source {
     }
 }
 
-/// Takes everything.
+/// Accepts everything.
 struct Sink;
 
 impl Element for Sink {

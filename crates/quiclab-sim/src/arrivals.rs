@@ -1,15 +1,15 @@
-//! Connections that arrive: one end of a flow whose connections begin over time, as one endpoint.
+//! Arriving connections: one end of a flow whose connections begin over time, as one endpoint.
 //!
-//! An end of a connection is made when it arrives and dropped when both ends are at rest, so that memory is that of the
-//! connections which are open. Connections share the flow's routes and, where it has one, the host: one machine with all
-//! clients, and one with all servers. They differ in the client's address and port, which says for queues and for this
-//! endpoint whose a packet is.
+//! An end of a connection is created on arrival and dropped when both ends are at rest, so that memory is proportional
+//! to the number of open connections. Connections share the flow's routes and its host, if it has one: one machine with
+//! all clients, and one with all servers. They differ in the client's address and port, which identify the connection
+//! of a packet for queues and for this endpoint.
 //!
-//! | | users | here |
+//! | | real users | here |
 //! | --- | --- | --- |
 //! | an end at rest | keeps TIME-WAIT, or its QUIC state, for a time | is dropped as soon as its peer is at rest as well |
 //! | packets for it | are answered (RST, stateless reset) | are read and answered with nothing |
-//! | saved metrics, 0-RTT tickets | pass from connection to connection | each connection begins without |
+//! | saved metrics, 0-RTT tickets | pass from connection to connection | each connection begins without them |
 //! | a user whose download is slow | may leave | waits |
 
 mod completion;
@@ -39,13 +39,13 @@ quiclab_core::metrics! {
     }
 }
 
-/// What all connections of an end have in common.
+/// Configuration common to all connections of an end.
 pub(crate) struct Common {
-    /// Of the flow's end.
+    /// Identity of the flow's end.
     pub(crate) identity: EndpointIdentity,
     /// Stack of the connections.
     pub(crate) stack: &'static dyn NativeStack,
-    /// Its options, resolved.
+    /// Resolved options of the stack.
     pub(crate) config: EndpointConfig,
     /// Length of a client's request, and the size of downloads if the arrivals do not state it.
     pub(crate) workload: Workload,
@@ -54,7 +54,7 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    /// The end of connection `number`.
+    /// Creates the end of connection `number`.
     fn build(&self, number: u32, schedule: &Schedule) -> Result<Box<dyn Endpoint>, quiclab_core::Problem> {
         let arrival = schedule.arrivals[number as usize];
         let mut workload = self.workload.clone();
@@ -76,7 +76,7 @@ pub(crate) struct Arriving {
     schedule: Arc<Schedule>,
     /// The client's next arrival.
     next: usize,
-    /// By number of the connection.
+    /// State of each connection, by its number.
     places: Vec<Place>,
     ends: Vec<Option<End>>,
     /// Indices of `ends` that are free.
@@ -84,21 +84,21 @@ pub(crate) struct Arriving {
     deadlines: Deadlines,
     sequence: u64,
     next_packet: u64,
-    /// What ends that are dropped have counted, and what arrived for them.
+    /// Totals of dropped ends, and of packets that arrived for them.
     counters: Counters,
     metrics: Metrics,
     completions: Vec<Completion>,
     progress: Progress,
-    /// Connections that are complete or have failed.
+    /// Number of connections that are complete or have failed.
     over: usize,
     most_open: usize,
 }
 
 impl Arriving {
-    /// An end of the flow.
+    /// Creates an end of the flow.
     ///
     /// # Errors
-    /// If the stack does not take an option, or keeps metrics for later connections.
+    /// If the stack rejects an option, or keeps metrics for later connections.
     pub(crate) fn new(common: Common, schedule: Arc<Schedule>) -> Result<Self, quiclab_core::Problem> {
         let count = schedule.arrivals.len();
         if count > 0 && common.build(0, &schedule)?.warm_start().is_some() {
@@ -124,7 +124,7 @@ impl Arriving {
         })
     }
 
-    /// The downloads that clients have begun, in the order of arrival; nothing at the servers.
+    /// The downloads that clients have begun, in the order of arrival; empty at the servers.
     pub(crate) fn completions(&mut self) -> Vec<Completion> {
         self.completions.clone()
     }
@@ -133,7 +133,7 @@ impl Arriving {
         self.common.identity.role == Role::Client
     }
 
-    /// Makes the end of connection `number`; returns its index in `ends`.
+    /// Creates the end of connection `number`; returns its index in `ends`.
     fn open(&mut self, number: u32) -> usize {
         let endpoint = self.common.build(number, &self.schedule).expect("the first one was built, too");
         let index = self.free.pop().unwrap_or_else(|| {
@@ -149,7 +149,7 @@ impl Arriving {
         index
     }
 
-    /// Lets an end act, and notes what has become of it.
+    /// Calls an end, and records its new state.
     fn act(
         &mut self,
         now: Time,
@@ -173,7 +173,7 @@ impl Arriving {
         if is_over(&progress) && !was_over {
             self.finish(now, number, &progress);
         }
-        // a server waits for its client, which says when it is over
+        // a server waits for its client, which determines when the transfer is over
         let at_rest = wake.is_none() && (is_over(&progress) || !self.is_client());
         if self.schedule.rests(number, self.common.identity.role, at_rest) {
             self.close(number);
@@ -181,7 +181,7 @@ impl Arriving {
         self.close_rested();
     }
 
-    /// Drops the ends whose peers are at rest as well.
+    /// Drops the ends whose peers are also at rest.
     fn close_rested(&mut self) {
         for number in self.schedule.take_closed(self.common.identity.role) {
             self.close(number);
@@ -198,7 +198,7 @@ impl Arriving {
         }
     }
 
-    /// Drops an end and keeps its counts.
+    /// Drops an end and keeps its totals.
     fn close(&mut self, number: u32) {
         let Place::Open(index) = self.places[number as usize] else { return };
         let mut end = self.ends[index].take().expect("it is open");
@@ -211,7 +211,7 @@ impl Arriving {
         self.metrics.add(&metrics);
     }
 
-    /// Sums of the counts of all connections, and how many there are.
+    /// Sums of the totals of all connections, and number of open ones.
     fn report(&mut self, out: &mut Metrics, report: impl Fn(&mut dyn Endpoint, &mut Metrics)) {
         self.close_rested();
         let mut sums = self.metrics.clone();
@@ -240,7 +240,7 @@ impl Element for Arriving {
                 self.progress.started.get_or_insert(now);
                 self.open(number)
             }
-            // for a connection that is closed, or background traffic that went astray
+            // for a closed connection, or misrouted background traffic
             _ => {
                 self.counters.received.add(packet.size);
                 self.counters.consumed.add(packet.size);
@@ -251,7 +251,7 @@ impl Element for Arriving {
     }
 
     fn wake(&mut self, now: Time, out: &mut Outputs) {
-        // what is due again at this instant has its turn after the other elements
+        // ends that are due again at this instant follow after the other elements
         let until = (now, self.sequence);
         while let Some((key, index)) = self.deadlines.first().filter(|(key, _)| *key < until) {
             debug_assert!(key.0 <= now);

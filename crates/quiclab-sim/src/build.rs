@@ -1,4 +1,4 @@
-//! From a resolved scenario to a topology.
+//! Construction of a topology from a resolved scenario.
 
 mod arrivals;
 mod files;
@@ -21,13 +21,13 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use thiserror::Error;
 
-/// Why a scenario cannot be built although it is valid by itself.
+/// Reason why a scenario that is valid by itself cannot be built.
 #[derive(Debug, Error)]
 pub enum BuildError {
     /// A trace file, a function of a plugin, an endpoint or an end of a tunnel cannot be used.
     #[error(transparent)]
     Problem(Box<Problem>),
-    /// A wire cannot be laid.
+    /// A wire cannot be added.
     #[error("wires: {0}")]
     Wire(#[from] WireError),
 }
@@ -45,18 +45,18 @@ impl From<Problem> for BuildError {
     }
 }
 
-/// What building needs besides the scenario.
+/// Inputs of the construction in addition to the scenario.
 #[derive(Clone, Copy)]
 pub struct BuildOptions<'a> {
-    /// Makes endpoints.
+    /// Creates endpoints.
     pub stacks: &'a dyn Stacks,
-    /// Folder that relative paths of trace files start from.
+    /// Folder to which paths of trace files are relative.
     pub base_dir: &'a Path,
-    /// Who is told what each transport does.
+    /// Creates the observer of each transport.
     pub transport_observer: &'a dyn Fn(&EndpointIdentity) -> Option<Box<dyn TransportObserver>>,
 }
 
-/// A topology and the endpoints whose progress decides when the run ends.
+/// A topology and the endpoints whose progress determines the end of the run.
 pub struct Built {
     /// Elements and wires.
     pub topology: Topology,
@@ -64,7 +64,7 @@ pub struct Built {
     pub ends: FlowEndpoints,
 }
 
-/// Which elements the endpoints of the flows are, by index in the topology.
+/// Endpoints of the flows, by index in the topology.
 pub struct FlowEndpoints {
     /// Receivers in the order of the flows.
     pub receivers: Vec<usize>,
@@ -75,7 +75,7 @@ pub struct FlowEndpoints {
 /// Builds all elements of `scenario` (resolved) and wires them.
 ///
 /// # Errors
-/// When a trace, a stack or a function that the scenario names is not available.
+/// If a trace, a stack or a function that the scenario names is not available.
 pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Result<Built, BuildError> {
     let mut topology = Topology::default();
     for (name, config) in &scenario.links {
@@ -123,7 +123,7 @@ pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Resu
     Ok(Built { topology, ends: FlowEndpoints { receivers, senders } })
 }
 
-/// The function that chooses the links of the bearer `name`, if its splitter is one.
+/// The function that selects the links of the bearer `name`, if its splitter is one.
 fn choose_link(
     name: &str,
     bearer: &BearerConfig,
@@ -172,7 +172,7 @@ fn build_endpoint(
     Ok(on_host(scenario, config, seed, &name, endpoint))
 }
 
-/// What the client of the flow `name` does with its paths, in the order of the times.
+/// Changes of paths by the client of the flow `name`, in the order of time.
 fn path_plan(scenario: &Scenario, name: &str, flow: &Flow, base_dir: &Path) -> Result<PathPlan, Problem> {
     let first = PlannedPath { opens: Time::ZERO + flow.start, ..PlannedPath::default() };
     let further =
@@ -186,7 +186,7 @@ fn path_plan(scenario: &Scenario, name: &str, flow: &Flow, base_dir: &Path) -> R
     Ok(PathPlan { paths, changes })
 }
 
-/// The paths that the client of the flow `name` abandons because a link of theirs goes down while they are in use.
+/// Paths that the client of the flow `name` abandons because one of their links goes down while they are in use.
 fn reported(
     scenario: &Scenario,
     name: &str,
@@ -221,7 +221,7 @@ fn reported(
     Ok(changes)
 }
 
-/// The endpoint `name` on the host that its options name, if they do.
+/// The endpoint `name`, on the host that its options name, if any.
 fn on_host(
     scenario: &Scenario,
     config: &EndpointConfig,
@@ -235,7 +235,7 @@ fn on_host(
     }
 }
 
-/// The functions that plugins put at computations of an end.
+/// The functions that plugins place at computations of an end.
 fn operations(
     scenario: &Scenario,
     flow: &Flow,
@@ -258,15 +258,15 @@ fn operations(
     Ok(Operations::new(hooks.collect()))
 }
 
-/// Protocol above IP that a flow runs on; UDP where the stack is the caller's own.
+/// Protocol above IP of a flow; UDP if the caller provides the stack.
 fn over_ip(flow: &Flow) -> Protocol {
     let stack = stack::find(&stacks(), &flow.inherited(&flow.sender));
     stack.map_or(Protocol::Udp, |stack| stack.info().protocol.over_ip())
 }
 
-/// Addresses of a flow: servers in 10.1.0.0/16 at port 443, clients in 10.2.0.0/16. The address of a machine is that of the
-/// first flow which names it; the ports of a client on one follow those of the clients before it, so that no two connections
-/// are equal.
+/// Addresses of a flow: servers in 10.1.0.0/16 at port 443, clients in 10.2.0.0/16. The address of a machine is that of
+/// the first flow that names it; the ports of a client on a machine follow those of earlier clients there, so that no
+/// two connections are equal.
 fn addresses(scenario: &Scenario, flow: u32, role: Role, protocol: Protocol) -> FiveTuple {
     let address = |net: u8, owner: u32, port: u16| {
         let [.., high, low] = owner.to_be_bytes();
@@ -284,7 +284,7 @@ fn addresses(scenario: &Scenario, flow: u32, role: Role, protocol: Protocol) -> 
         let own = flows.next_back().and_then(|own| own.receiver_machine.as_ref());
         flows.filter(|other| other.receiver_machine.as_ref() == own).map(Flow::client_ports).sum()
     });
-    // validation has counted the ports
+    // validation has checked the number of ports
     let port = CLIENT_PORT + before as u16;
     let tuple = FiveTuple::new(
         protocol,
@@ -297,7 +297,7 @@ fn addresses(scenario: &Scenario, flow: u32, role: Role, protocol: Protocol) -> 
     }
 }
 
-/// Reads all files that a scenario names once, so that a wrong one is found before a run.
+/// Reads all files that a scenario names once, so that an invalid one is detected before a run.
 ///
 /// # Errors
 /// If one cannot be read or is not of its format.

@@ -1,4 +1,4 @@
-//! The deadlines of all elements: a winner tree with a leaf for each element (docs/decisions/0123-winner-tree.md).
+//! Deadlines of all elements: a winner tree with one leaf per element (docs/decisions/0123-winner-tree.md).
 //!
 //! Re-arming replaces the leaf and compares it with its sibling at each level, so there are never stale timers to skip.
 //! Order is by (time, sequence number of scheduling): equal times fire in the order in which they were armed.
@@ -13,13 +13,13 @@ struct Entry {
     element: u32,
 }
 
-/// Without a deadline: behind all others, as sequence numbers never reach their maximum.
+/// Key without a deadline: after all others, as sequence numbers never reach their maximum.
 const NEVER: u128 = u128::MAX;
 
 /// See the module documentation.
 pub(crate) struct Deadlines {
-    /// The first deadline of the two nodes below each node: those of node n are 2n and 2n + 1, the root is 1. Leaves are in
-    /// the second half.
+    /// The earlier deadline of the two nodes below each node: those of node n are 2n and 2n + 1, the root is 1. Leaves
+    /// are in the second half.
     nodes: Vec<Entry>,
 }
 
@@ -29,12 +29,12 @@ impl Deadlines {
         Self { nodes: vec![Entry { key: NEVER, element: 0 }; 2 * leaves] }
     }
 
-    /// Elements that there is room for.
+    /// Maximum number of elements.
     pub(crate) fn capacity(&self) -> usize {
         self.nodes.len() / 2
     }
 
-    /// Makes room for twice as many elements.
+    /// Doubles the maximum number of elements.
     pub(crate) fn double(&mut self) {
         let leaves = self.capacity();
         let mut larger = Self::new(2 * leaves);
@@ -97,7 +97,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
-        /// Against a sorted map: the first deadline is always the same.
+        /// Agrees with a sorted map: the first deadline is always the same.
         #[test]
         fn agrees_with_a_sorted_map(
             operations in prop::collection::vec((0usize..20, prop::option::of(0u64..10), any::<bool>()), 1..300)

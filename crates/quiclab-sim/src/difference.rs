@@ -1,8 +1,8 @@
 //! Difference of two runs: the first departure, arrival or drop that differs.
 //!
 //! Both runs are repeated from scenario and seed. The first pass compares a hash of all records at
-//! checkpoints, the second keeps the records between the last equal checkpoint and the next only,
-//! so memory does not grow with the length of the run. Elements and flows are compared by name.
+//! checkpoints, the second keeps only the records between the last equal checkpoint and the next, so memory
+//! does not grow with the length of the run. Elements and flows are compared by name.
 
 use crate::error::RunError;
 use crate::packet_log::{CHECKPOINT, Event, Record};
@@ -17,7 +17,7 @@ pub struct ComparedRun<'a> {
     pub scenario: &'a Scenario,
     /// The seed.
     pub seed: u64,
-    /// How to run it.
+    /// Options of the run.
     pub options: RunOptions<'a>,
 }
 
@@ -26,28 +26,28 @@ pub struct ComparedRun<'a> {
 pub struct Difference {
     /// Whether all arrivals, departures and drops are equal.
     pub identical: bool,
-    /// Number of the first that differs, counted from 0; `None` if identical.
+    /// Index of the first difference, counted from 0; `None` if identical.
     pub index: Option<u64>,
-    /// What the first run did there; `None` if it had ended.
+    /// Event of the first run at that index; `None` if it had ended.
     pub a: Option<PacketEvent>,
-    /// What the second run did there; `None` if it had ended.
+    /// Event of the second run at that index; `None` if it had ended.
     pub b: Option<PacketEvent>,
 }
 
-/// A departure, an arrival or a drop, in words.
+/// A departure, an arrival or a drop, with names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PacketEvent {
     /// Nanoseconds since the start of the run.
     pub time_ns: u64,
     /// Name of the element.
     pub element: String,
-    /// What happened.
+    /// Kind of event.
     pub event: Event,
     /// Input or output; `None` for drops.
     pub port: Option<u16>,
-    /// Why it was dropped; `None` otherwise.
+    /// Reason for a drop; `None` otherwise.
     pub reason: Option<&'static str>,
-    /// Which way it travelled.
+    /// Direction of the packet.
     pub direction: &'static str,
     /// Name of the flow.
     pub flow: String,
@@ -58,7 +58,7 @@ pub struct PacketEvent {
 /// Finds the first departure, arrival or drop in which two runs differ.
 ///
 /// # Errors
-/// When one of them cannot be run.
+/// If one of them cannot be run.
 pub fn first_difference(a: &mut ComparedRun<'_>, b: &mut ComparedRun<'_>) -> Result<Difference, RunError> {
     let (whole_a, whole_b) = (pass(a, 0..0)?, pass(b, 0..0)?);
     if whole_a.checkpoints == whole_b.checkpoints {

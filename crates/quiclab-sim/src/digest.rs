@@ -5,13 +5,13 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// Bytes hashed for a record.
 const RECORD_BYTES: usize = 32;
-/// Records hashed at once.
+/// Number of records hashed together.
 const PENDING: usize = 64;
 
 /// See the module documentation.
 pub(crate) struct Digest {
     hash: Box<Xxh3>,
-    /// Records not yet hashed: hashing many at once is several times cheaper.
+    /// Records not yet hashed: hashing many together is several times cheaper.
     pending: Box<[[u8; RECORD_BYTES]; PENDING]>,
     records: u64,
 }

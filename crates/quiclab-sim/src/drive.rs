@@ -1,4 +1,4 @@
-//! Drives a simulation to the end that its scenario asks for.
+//! Drives a simulation to the end of its scenario.
 
 use crate::error::RunError;
 use crate::event_loop::{Simulation, Step};
@@ -12,15 +12,15 @@ use std::ops::ControlFlow;
 /// Events between two reports of progress.
 const PROGRESS_EVENTS: u64 = 1 << 12;
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunProgress {
     /// Virtual time.
     pub now: Time,
     /// Bytes that all flows have delivered to their applications.
     pub delivered_bytes: u64,
-    /// Part of the run that is done, from 0 to 1: of what is to be delivered where that is known, of
-    /// the duration otherwise.
+    /// Completed share of the run, from 0 to 1: of the bytes to be delivered if known, of the duration
+    /// otherwise.
     pub fraction: f64,
 }
 
@@ -37,12 +37,12 @@ pub(crate) fn drive(
     let mut goal = EndCondition::new(scenario.until, simulation.topology(), receivers);
     let mut next_sample = scenario.record.series_interval.map(|_| Time::ZERO);
     loop {
-        // a change comes before everything else at its instant
+        // a change precedes all other events at its instant
         let change = reactions.next().filter(|change| {
             *change <= limit && simulation.next_event().is_none_or(|event| event >= *change)
         });
         if let (Some(interval), Some(sample)) = (scenario.record.series_interval, &mut next_sample) {
-            // nothing changes after the last event: one more sample shows that, unless time goes on
+            // nothing changes after the last event: one more sample shows that, unless time continues
             let last = match (change.or_else(|| simulation.next_event()), scenario.until) {
                 (Some(next), _) => next.min(limit + Duration::from_nanos(1)),
                 (None, Until::DurationOver) => limit + Duration::from_nanos(1),
@@ -76,13 +76,13 @@ pub(crate) fn drive(
     }
 }
 
-/// Watches the receivers for the end of the run; only the one that had an event is asked.
+/// Watches the receivers for the end of the run; only the receiver with an event is checked.
 struct EndCondition {
     until: Until,
-    /// By element: index into `seen` for receivers.
+    /// Index into `seen` of receivers, by element.
     receiver: Vec<Option<usize>>,
     seen: Vec<Progress>,
-    /// Receivers that are neither finished nor failed.
+    /// Number of receivers that are neither finished nor failed.
     running: usize,
     delivered_bytes: u64,
 }

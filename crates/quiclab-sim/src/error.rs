@@ -1,16 +1,16 @@
-//! Why a run gives no result.
+//! Reasons why a run gives no result.
 
 use crate::build::BuildError;
 use crate::event_loop::SimulationError;
 use thiserror::Error;
 
-/// A run failed.
+/// Failure of a run.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The scenario cannot be built: the request was wrong.
+    /// The scenario cannot be built: the request was invalid.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// The simulation broke down.
+    /// The simulation failed.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
     /// An element miscounts: a defect of the element.
@@ -23,7 +23,7 @@ pub enum RunError {
         /// Bytes in minus out.
         bytes: i128,
     },
-    /// The caller gave the run up.
+    /// The caller interrupted the run.
     #[error("interrupted")]
     Interrupted,
 }

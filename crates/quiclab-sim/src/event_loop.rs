@@ -1,7 +1,7 @@
-//! The event loop: one queue of packets that arrive now, one heap of deadlines, nothing else.
+//! The event loop: one queue of packets that arrive now, and one winner tree of deadlines.
 //!
-//! Wires take no time: what an element emits arrives at the next element at the same instant.
-//! Everything that happens at one instant happens in the order in which it was scheduled.
+//! Wires take no time: packets emitted by an element arrive at the next element at the same instant. All
+//! events at one instant occur in the order in which they were scheduled.
 
 use crate::deadlines::Deadlines;
 use crate::digest::Digest;
@@ -14,7 +14,7 @@ use thiserror::Error;
 /// buffer through a dozen elements stays far below it.
 pub const LIVELOCK_EVENTS: u64 = 10_000_000;
 
-/// Why a run cannot go on.
+/// Reason why a run cannot continue.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum SimulationError {
     /// Virtual time does not advance.
@@ -29,7 +29,7 @@ pub enum SimulationError {
         /// The element.
         element: String,
     },
-    /// A packet left at an output that leads nowhere.
+    /// A packet left at an output that is not connected.
     #[error("output {port} of `{element}` leads nowhere, but a packet of flow {flow} left it")]
     OpenOutput {
         /// Name of the element.
@@ -48,12 +48,12 @@ struct Arrival {
     packet: Box<Packet>,
 }
 
-/// What [`Simulation::step`] did.
+/// Result of [`Simulation::step`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// An event of this element was handled.
     Handled(usize),
-    /// The next event lies behind the limit, or there is none.
+    /// The next event is after the limit, or there is none.
     Nothing,
 }
 
@@ -66,9 +66,9 @@ pub struct Simulation {
     ready: VecDeque<Arrival>,
     outputs: Outputs,
     events: u64,
-    /// Events at `now` so far.
+    /// Number of events at `now` so far.
     events_now: u64,
-    /// Events by element, counted only in the second half before a livelock is declared.
+    /// Number of events by element, counted only in the second half before a livelock is declared.
     suspects: Vec<u64>,
     livelock_events: u64,
     pub(crate) digest: Digest,
@@ -77,7 +77,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// A simulation of `topology` at time 0. Elements are asked for their first deadlines.
+    /// Creates a simulation of `topology` at time 0. Elements are queried for their first deadlines.
     #[must_use]
     pub fn new(topology: Topology, observers: Vec<Box<dyn PacketObserver>>) -> Self {
         let elements = topology.len();
@@ -107,7 +107,7 @@ impl Simulation {
         self.livelock_events = events;
     }
 
-    /// Gives every arrival, departure and drop to `log`, too.
+    /// Also passes every arrival, departure and drop to `log`.
     pub(crate) fn keep_records(&mut self, log: PacketLog) {
         self.outputs.record_drops = true;
         self.log = Some(log);
@@ -123,7 +123,7 @@ impl Simulation {
     pub fn now(&self) -> Time {
         self.now
     }
-    /// Events handled: arrivals and wakes.
+    /// Number of events handled: arrivals and wakes.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.events
@@ -133,12 +133,12 @@ impl Simulation {
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
-    /// The elements, to be sampled.
+    /// Mutable access to the elements, for sampling.
     pub fn topology_mut(&mut self) -> &mut Topology {
         &mut self.topology
     }
 
-    /// When the next event is due.
+    /// Time of the next event.
     #[must_use]
     pub fn next_event(&self) -> Option<Time> {
         if self.ready.is_empty() { self.deadlines.first().map(|((time, _), _)| time) } else { Some(self.now) }
@@ -147,7 +147,7 @@ impl Simulation {
     /// Handles the next event if it is due at `limit` or before.
     ///
     /// # Errors
-    /// If time does not advance, or a packet leaves at an output that leads nowhere.
+    /// If time does not advance, or a packet leaves at an output that is not connected.
     #[inline]
     pub fn step(&mut self, limit: Time) -> Result<Step, SimulationError> {
         let mut fired = false;
@@ -183,14 +183,14 @@ impl Simulation {
         Ok(Step::Handled(element))
     }
 
-    /// Wakes `element` at `now` although it has not asked for it: a driver knows that something waits for it
-    /// outside, such as a packet in a device.
+    /// Wakes `element` at `now` although it has not requested it: a driver knows of a pending input outside,
+    /// such as a packet in a device.
     ///
     /// # Errors
     /// As [`Simulation::step`].
     ///
     /// # Panics
-    /// If an event before `now` has not been handled: time would turn back.
+    /// If an event before `now` has not been handled: time would go backwards.
     pub fn force_wake(&mut self, element: usize, now: Time) -> Result<(), SimulationError> {
         assert!(
             self.now <= now && self.next_event().is_none_or(|due| due >= now),
@@ -207,7 +207,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Sends what `element` emitted over its wires.
+    /// Sends the packets emitted by `element` over its wires.
     #[inline]
     fn forward(&mut self, element: usize) -> Result<(), SimulationError> {
         if !self.outputs.packets.is_empty() {
@@ -251,7 +251,7 @@ impl Simulation {
 
     #[inline]
     fn rearm(&mut self, element: usize, fired: bool) {
-        // a deadline in the past would turn time back: it is due now
+        // a deadline in the past would make time go backwards: it is due now
         let due = self.topology.node(element).next_wake().map(|time| time.max(self.now));
         self.sequence += u64::from(self.deadlines.set(element, due, self.sequence, fired));
     }

@@ -1,8 +1,8 @@
-//! Metrics of the kernel lane. quiclab-live and the client of a browser measure them; they stand here because documents are made
-//! without these: they are programs, and for Linux only.
+//! Metrics of the kernel lane. quiclab-live and the client of a browser measure them; they are defined here
+//! because documents are generated without those programs, which are for Linux only.
 
 quiclab_core::metrics! {
-    /// What a link of the kernel has done.
+    /// Totals of a link of the kernel.
     pub static KERNEL_LINK: KernelLinkMetrics = "link, kernel lane" {
         /// Packets that the queue disciplines of the kernel dropped.
         kernel_dropped_packets: Counter, End;

@@ -1,7 +1,7 @@
 //! Runs scenarios in virtual time.
 //!
-//! [`run`] builds the elements of a scenario, drives them by the event loop until the scenario
-//! ends, and returns the result. Nothing here reads a clock; trace files are read while building.
+//! [`run`] builds the elements of a scenario, drives them by the event loop until the scenario ends, and
+//! returns the result. No function here reads a clock; trace files are read during construction.
 
 mod arrivals;
 mod build;

@@ -1,25 +1,25 @@
-//! Records of packets at elements: what the digest covers, and what `record.packets` keeps.
+//! Records of packets at elements: the input of the digest, and the records of `record.packets`.
 
 use quiclab_core::{Packet, Port, Time};
 use serde::Serialize;
 use std::ops::Range;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-/// What happened to a packet at an element.
+/// Event of a packet at an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Event {
-    /// It reached an input.
+    /// The packet reached an input.
     Arrival = 0,
-    /// It left an output.
+    /// The packet left an output.
     Departure = 1,
-    /// It was discarded (not part of the digest).
+    /// The packet was discarded (not part of the digest).
     Drop = 2,
 }
 
 impl Event {
-    /// All, in the order of their numbers.
+    /// All events, in the order of their numbers.
     pub(crate) const ALL: [Self; 3] = [Self::Arrival, Self::Departure, Self::Drop];
 
     /// Name in results.
@@ -35,13 +35,13 @@ impl Event {
 /// A packet at an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// When.
+    /// Time of the event.
     pub time: Time,
     /// Index of the element.
     pub element: u32,
-    /// Input, output, or for drops the number of the reason.
+    /// Number of the input or output; for drops, of the reason.
     pub port: u16,
-    /// What happened.
+    /// Kind of event.
     pub event: Event,
     /// 0 down, 1 up.
     pub direction: u8,
@@ -71,7 +71,7 @@ impl Record {
 /// Records between two checkpoints of a comparison.
 pub(crate) const CHECKPOINT: u64 = 4096;
 
-/// Keeps the records whose number lies in a window, counted from 0 with drops.
+/// Keeps the records whose index is in a window, counted from 0 with drops.
 pub(crate) struct PacketLog {
     window: Range<u64>,
     count: u64,
@@ -79,9 +79,9 @@ pub(crate) struct PacketLog {
     comparison: Option<Comparison>,
 }
 
-/// A hash over all records by which two runs are compared. Unlike the digest it knows elements and
-/// flows by name, not by number, so that one more element does not change all that others do, and it
-/// covers drops.
+/// A hash over all records by which two runs are compared. Unlike the digest it identifies elements and flows
+/// by name, not by number, so that an additional element does not change the records of all others, and it
+/// includes drops.
 struct Comparison {
     hash: Xxh3,
     /// Hash of the name by element, and by flow.

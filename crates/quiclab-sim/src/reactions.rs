@@ -1,8 +1,8 @@
-//! Events of a scenario: when their causes come about, and the changes of links that follow.
+//! Events of a scenario: detection of their causes, and the resulting changes of links.
 //!
-//! A change at a time comes before everything else at that instant. After each thing that happens at an endpoint, the causes
-//! that look at it are examined; what they bring about happens at the same instant, before the next event of the run. So
-//! a change is a function of scenario and seed, as all else.
+//! A change at a time precedes all other events at that instant. After each event at an endpoint, the causes
+//! that observe it are checked; the resulting changes are made at the same instant, before the next event of
+//! the run. Thus a change is a function of scenario and seed, as everything else.
 
 use crate::event_loop::{Simulation, SimulationError};
 use crate::result::{ChangeRecord, seconds};
@@ -20,7 +20,7 @@ pub(crate) struct Reactions<'a> {
     scheduled: u64,
     /// Number of the next change.
     number: u64,
-    /// Causes that look at endpoints.
+    /// Causes that observe endpoints.
     watches: Vec<Watch>,
     log: Vec<ChangeRecord>,
 }
@@ -29,25 +29,25 @@ pub(crate) struct Reactions<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Step {
     event: usize,
-    /// Number of the change that ends; `None`: a change begins.
+    /// Number of the change that ends; `None` if a change begins.
     ends: Option<u64>,
 }
 
-/// What a cause looks at.
+/// State of a cause that observes an endpoint.
 struct Watch {
     event: usize,
     /// Index of the endpoint in the topology.
     element: usize,
-    /// State when it was looked at before; `None` before the first.
+    /// Recovery state at the previous check; `None` before the first.
     before: Option<RecoveryState>,
-    /// How often it came about.
+    /// Number of occurrences.
     count: u64,
-    /// Whether it cannot come about any more.
+    /// Whether it cannot occur any more.
     over: bool,
 }
 
 impl<'a> Reactions<'a> {
-    /// The events of `scenario`, whose flows end at these elements of `topology`.
+    /// Creates the events of `scenario`, whose flows end at these elements of `topology`.
     pub(crate) fn new(
         scenario: &'a Scenario,
         topology: &Topology,
@@ -81,12 +81,12 @@ impl<'a> Reactions<'a> {
         reactions
     }
 
-    /// When the next change is due.
+    /// Time of the next change.
     pub(crate) fn next(&self) -> Option<Time> {
         self.due.first_key_value().map(|((at, _), _)| *at)
     }
 
-    /// What has changed, in the order of time.
+    /// Changes made, in the order of time.
     pub(crate) fn into_log(self) -> Vec<ChangeRecord> {
         self.log
     }
@@ -97,7 +97,7 @@ impl<'a> Reactions<'a> {
         self.make(simulation, at, step)
     }
 
-    /// Something has happened at `element`.
+    /// Checks the causes that observe `element`, after an event there.
     pub(crate) fn happened(
         &mut self,
         simulation: &mut Simulation,
@@ -112,7 +112,7 @@ impl<'a> Reactions<'a> {
         Ok(())
     }
 
-    /// Whether the cause that watch `index` looks at comes about now.
+    /// Whether the cause of watch `index` occurs now.
     fn comes_about(&mut self, simulation: &mut Simulation, index: usize) -> bool {
         let Watch { event, element, over, .. } = self.watches[index];
         let Some(endpoint) = simulation.topology_mut().node_mut(element).endpoint_mut().filter(|_| !over)

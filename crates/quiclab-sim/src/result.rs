@@ -95,7 +95,7 @@ pub enum EndedBy {
     Interrupted,
 }
 
-/// What a flow achieved.
+/// Result of a flow.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FlowResult {
     /// Start of the connection at the client [s]; null if the run ended before it, which is a warning.
@@ -120,7 +120,7 @@ pub struct FlowResult {
     pub receiver: BTreeMap<Cow<'static, str>, f64>,
 }
 
-/// What went through an element.
+/// Counters and statistics of an element.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ElementResult {
     /// Where its packets went until the end.

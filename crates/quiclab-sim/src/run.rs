@@ -1,4 +1,4 @@
-//! A run: from a resolved scenario and a seed to a result.
+//! A run: computes a result from a resolved scenario and a seed.
 
 use crate::arrivals::{Arriving, Completion};
 use crate::build::{BuildError, BuildOptions, Built, FlowEndpoints, build};
@@ -19,33 +19,34 @@ use quiclab_transport::{NativeStack, stack};
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 
-/// How to run.
+/// Options of a run.
 #[derive(Clone)]
 pub struct RunOptions<'a> {
-    /// How to make endpoints and find traces.
+    /// Construction of endpoints, and location of traces.
     pub build: BuildOptions<'a>,
-    /// Makes the observers of packets, once the elements are known.
+    /// Creates the observers of packets, once the elements are known.
     pub packet_observers: &'a dyn Fn(&Topology) -> Vec<Box<dyn PacketObserver>>,
-    /// Called periodically (every 4096 events) with the progress of the run; decides whether it continues.
+    /// Called periodically (every 4096 events) with the progress of the run; its result determines whether
+    /// the run continues.
     pub progress: &'a dyn Fn(RunProgress) -> ControlFlow<()>,
-    /// For a comparison with another run: which records to keep, by their number; `None` keeps what the
-    /// scenario says.
+    /// For a comparison with another run: range of records to keep, by their number; `None` for the records
+    /// configured by the scenario.
     pub compared: Option<Range<u64>>,
 }
 
-/// A result with what was recorded.
+/// A result with the recordings of the run.
 pub struct RunOutput {
     /// The result.
     pub result: RunResult,
-    /// Time series; empty unless the scenario asks for them.
+    /// Time series; empty unless the scenario requests them.
     pub series: Series,
-    /// Packet records; empty unless asked for.
+    /// Packet records; empty unless requested.
     pub packets: Vec<Record>,
-    /// What the taps have recorded, by name.
+    /// Records of the taps, by name.
     pub taps: Vec<(String, TapRecords)>,
-    /// How long packets have waited at the ends of tunnels, by name.
+    /// Waiting times of packets at the ends of tunnels, by name.
     pub sojourns: Vec<(String, Vec<SojournRecord>)>,
-    /// What happened to the requests of pages, by number of the flow.
+    /// Times of the requests of pages, by number of the flow.
     pub requests: Vec<(u32, Vec<RequestTimes>)>,
     /// Downloads of the connections that have arrived, by number of the flow.
     pub completions: Vec<(u32, Vec<Completion>)>,
@@ -59,7 +60,7 @@ pub struct RunOutput {
 /// (`warm_start.rs`); `progress` reports 0 during it.
 ///
 /// # Errors
-/// When the scenario cannot be built, the simulation breaks down or the caller interrupts it.
+/// If the scenario cannot be built, the simulation fails or the caller interrupts it.
 pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions<'_>) -> Result<RunOutput, RunError> {
     let repeated = scenario.repeated().map_err(|problem| BuildError::Problem(Box::new(problem)))?;
     let scenario = &*repeated;
@@ -88,30 +89,30 @@ pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions<'_>) -> Result<R
     conclude(simulation, ResultInput { scenario, seed, lane: "sim", ends, series, ended_by, end, changes })
 }
 
-/// What [`conclude`] needs besides the simulation.
+/// Input of [`conclude`] in addition to the simulation.
 pub struct ResultInput<'a> {
     /// The scenario, resolved.
     pub scenario: &'a Scenario,
     /// Seed of the run.
     pub seed: u64,
-    /// Where it ran: `sim` or `kernel`.
+    /// Lane of the run: `sim` or `kernel`.
     pub lane: &'static str,
-    /// Its endpoints.
+    /// Endpoints of the flows.
     pub ends: FlowEndpoints,
     /// Time series so far.
     pub series: Series,
-    /// Why the run ended.
+    /// Reason why the run ended.
     pub ended_by: EndedBy,
-    /// When it ended.
+    /// End of the run.
     pub end: Time,
     /// Changes of links that events have made.
     pub changes: Vec<ChangeRecord>,
 }
 
-/// Makes the output of a run whose simulation has ended.
+/// Creates the output of a run whose simulation has ended.
 ///
 /// # Errors
-/// When the counters of an element do not balance.
+/// If the counters of an element do not balance.
 pub fn conclude(mut simulation: Simulation, conclusion: ResultInput<'_>) -> Result<RunOutput, RunError> {
     let ResultInput { scenario, seed, lane, ends, series, ended_by, end, changes } = conclusion;
     check_balance(simulation.topology())?;
@@ -180,7 +181,7 @@ pub fn conclude(mut simulation: Simulation, conclusion: ResultInput<'_>) -> Resu
     })
 }
 
-/// What `take` finds in each element that is a `T`, by name.
+/// Results of `take` for each element that is a `T`, by name.
 fn records<T: Element, R>(topology: &mut Topology, take: fn(&mut T) -> R) -> Vec<(String, R)> {
     let elements = 0..topology.len();
     let of = |index| {
@@ -190,7 +191,7 @@ fn records<T: Element, R>(topology: &mut Topology, take: fn(&mut T) -> R) -> Vec
     elements.filter_map(of).collect()
 }
 
-/// What happened to the requests of each page, if the scenario asks for it.
+/// Times of the requests of each page, if the scenario requests them.
 fn requests(topology: &Topology, scenario: &Scenario, ends: &FlowEndpoints) -> Vec<(u32, Vec<RequestTimes>)> {
     let pages = (0..).zip(&ends.receivers).filter(|_| scenario.record.requests);
     let client = |receiver: &usize| topology.node(*receiver).endpoint()?.page_client();
@@ -243,8 +244,8 @@ fn flow_result(topology: &mut Topology, sender: usize, receiver: usize, end: Tim
     }
 }
 
-/// Why a flow failed: what the receiver says, and what the sender says where that differs. The cause may be
-/// at either end, and the other one knows no more than that the connection is gone.
+/// Reason for the failure of a flow: that of the receiver, and that of the sender if it differs. The cause
+/// may be at either end, whose peer knows only that the connection is lost.
 fn failure(topology: &Topology, sender: usize, receiver: usize) -> String {
     let of = |element: usize| topology.node(element).endpoint().and_then(|endpoint| endpoint.failure());
     match (of(receiver), of(sender)) {

@@ -24,12 +24,13 @@ pub struct Series {
     pub value: Vec<f64>,
     /// Names of the metrics in the order of first use.
     pub metric_names: Vec<Cow<'static, str>>,
-    /// Of the metrics that were seen, definition and number, and their place in `metric_names`.
+    /// Definition and number of each metric seen so far, and its index in `metric_names`.
     known: Vec<(&'static Metric, u8, u32)>,
 }
 
 impl Series {
-    /// Samples all elements at `now`, and what the endpoints in `receivers` have delivered to their applications.
+    /// Samples all elements at `now`, and the bytes that the endpoints in `receivers` have delivered to their
+    /// applications.
     pub fn sample(&mut self, now: Time, topology: &mut Topology, receivers: &[usize]) {
         let mut metrics = Metrics::default();
         for element in 0..topology.len() {
@@ -49,7 +50,8 @@ impl Series {
             }
         }
     }
-    /// The place of a metric's name, which is added where it is new. Metrics of different elements can have the same name.
+    /// Index of a metric's name, which is added if it is new. Metrics of different elements can have the same
+    /// name.
     fn place(&mut self, measured: &Measured) -> u32 {
         let is_it = |known: &&(&'static Metric, u8, u32)| {
             std::ptr::eq(known.0, measured.metric) && known.1 == measured.index

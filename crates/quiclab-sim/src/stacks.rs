@@ -1,4 +1,4 @@
-//! Where endpoints come from: the native stacks, in one catalogue, or a caller's own.
+//! Sources of endpoints: the native stacks, in one catalogue, or an implementation of the caller.
 
 use quiclab_core::bearer::ChooseLink;
 use quiclab_core::tunnel::Carrier;
@@ -12,11 +12,11 @@ use std::path::Path;
 /// A function that a plugin names is not available.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionError {
-    /// Its name, as the scenario has it.
+    /// Name in the scenario.
     pub name: String,
-    /// Why not, in words.
+    /// Reason, in words.
     pub reason: String,
-    /// What could be named instead.
+    /// Available alternatives.
     pub allowed: String,
 }
 
@@ -30,28 +30,28 @@ impl FunctionError {
     }
 }
 
-/// Makes endpoints.
+/// Creates endpoints.
 pub trait Stacks {
     /// The endpoint for `request`.
     ///
     /// # Errors
-    /// When the stack does not know an option or its value.
+    /// If the stack does not know an option or its value.
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, Problem>;
 
     /// The carrier for `request`.
     ///
     /// # Errors
-    /// When the stack does not know an option or its value, or carries no tunnel: those that come with quiclab
-    /// do it in every program.
+    /// If the stack does not know an option or its value, or carries no tunnel: those that come with quiclab
+    /// do in every program.
     fn carrier(&self, request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, Problem> {
         carrier::find(&carriers(), request.config)?.carrier(request)
     }
 
-    /// The functions that the plugins of one endpoint name, in the same order, with a state of their own:
-    /// nothing that another endpoint or an earlier run has left. Names of files start from `base_dir`.
+    /// The functions that the plugins of one endpoint name, in the same order, with their own state,
+    /// independent of other endpoints and earlier runs. Names of files are relative to `base_dir`.
     ///
     /// # Errors
-    /// The first one that is not available; without an implementation of this method, that is any.
+    /// The first one that is not available; without an implementation of this method, any.
     fn functions(
         &self,
         computations: &[Computation],
@@ -64,7 +64,7 @@ pub trait Stacks {
         }
     }
 
-    /// The function that chooses the links of the bearer `bearer`, with a state of its own.
+    /// The function that selects the links of the bearer `bearer`, with its own state.
     ///
     /// # Errors
     /// If it is not available; without an implementation of this method, none is.
@@ -90,10 +90,11 @@ fn carriers() -> Vec<&'static dyn CarrierStack> {
     [quiclab_transport::CARRIERS, quiclab_carrier::CARRIERS].concat()
 }
 
-/// Checks the stack, the profile and the options of an endpoint; returns what its stack can do.
+/// Checks the stack, the profile and the options of an endpoint; returns the abilities of its stack.
 ///
 /// # Errors
-/// If the stack is unknown, carries no tunnels where it is to, or does not take a value; the message says what is allowed.
+/// If the stack is unknown, carries no tunnels where it must, or rejects a value; the message lists the
+/// allowed values.
 pub fn validate(config: &EndpointConfig, end: EndOf) -> Result<StackAbilities, Problem> {
     if let EndOf::Tunnel { fixed_windows } = end {
         carrier::find(&carriers(), config)?.validate(config, fixed_windows)?;
@@ -101,7 +102,7 @@ pub fn validate(config: &EndpointConfig, end: EndOf) -> Result<StackAbilities, P
     stack::validate(&stacks(), config)
 }
 
-/// Makes endpoints of the native stacks.
+/// Creates endpoints of the native stacks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NativeStacks;
 
@@ -147,7 +148,7 @@ mod tests {
             let found = validate(&config, EndOf::Flow).expect("valid");
             assert_eq!(found.states.is_empty(), info.protocol == StackProtocol::Udp, "{}", info.name);
             let StackAbilities { states, multipath, .. } = info.abilities();
-            // noq has several paths with an option only
+            // noq has several paths only with an option
             assert!(multipath || !found.multipath, "{}", info.name);
             assert_eq!(StackAbilities { states, multipath, ..found }, info.abilities());
         }

@@ -1,5 +1,5 @@
-//! What a run has recorded as Arrow tables, in which Python and files take it. Elements, flows and metrics are
-//! dictionaries: each row has the number of a name.
+//! Recordings of a run as Arrow tables, for Python and for files. Elements, flows and metrics are dictionaries: each
+//! row contains the number of a name.
 
 use crate::arrivals::Completion;
 use crate::packet_log::{Event, Record};
@@ -13,7 +13,7 @@ use quiclab_core::tunnel::SojournRecord;
 use quiclab_core::{Direction, DropReason, RequestTimes, TapRecords, Time};
 use std::sync::Arc;
 
-/// The table of columns of equal length.
+/// Creates a table of columns of equal length.
 ///
 /// # Panics
 /// If their lengths differ.
@@ -22,7 +22,7 @@ pub fn table<const N: usize>(columns: [(&str, ArrayRef); N]) -> RecordBatch {
     RecordBatch::try_from_iter(columns).expect("columns have equal length")
 }
 
-/// A column of names, each given by its number.
+/// Creates a column of names, each given by its number.
 ///
 /// # Panics
 /// If a number has no name.
@@ -35,7 +35,7 @@ pub fn named<N: AsRef<str>>(
     Arc::new(DictionaryArray::<UInt32Type>::new(numbers, Arc::new(names)))
 }
 
-/// A column of instants in nanoseconds.
+/// Creates a column of instants in nanoseconds.
 pub fn times(times: impl IntoIterator<Item = Time>) -> ArrayRef {
     Arc::new(Int64Array::from_iter_values(times.into_iter().map(|time| time.as_nanos() as i64)))
 }
@@ -131,8 +131,8 @@ impl RunOutput {
         ])
     }
 
-    /// How packets have left the queues of tunnels: `time_ns`, `element`, `flow`, `direction`, `sojourn_ms`, `outcome`
-    /// (`sent`, or the reason to drop it).
+    /// Departures of packets from the queues of tunnels: `time_ns`, `element`, `flow`, `direction`, `sojourn_ms`,
+    /// `outcome` (`sent`, or the drop reason).
     #[must_use]
     pub fn sojourns_table(&self) -> RecordBatch {
         let element = |name: &String| self.element_names.iter().position(|known| known == name);

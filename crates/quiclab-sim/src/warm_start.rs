@@ -1,9 +1,9 @@
-//! Warm start: endpoints begin with what their kernels learned of each other in a warm-up run.
+//! Warm start: endpoints begin with the metrics that their kernels learned in a warm-up run.
 //!
-//! Linux keeps metrics of a destination ([`SavedTcpMetrics`]), so that a test-bed which repeats a download
-//! starts every run but the first with what the run before has found. Here the warm-up run is the same scenario
-//! with a seed derived from that of the run. One stands for all: its endpoints start with nothing known, those of
-//! a test-bed's third run with what its second has kept.
+//! Linux keeps metrics of a destination ([`SavedTcpMetrics`]), so that a testbed that repeats a download starts every
+//! run but the first with the metrics of the previous one. Here the warm-up run is the same scenario with a seed
+//! derived from that of the run. One represents all: its endpoints start without metrics, those of a testbed's third
+//! run with the metrics of its second.
 
 use crate::build::{BuildOptions, Built, build};
 use crate::drive::{RunProgress, drive};
@@ -16,8 +16,8 @@ use quiclab_core::{Endpoint, RandomStream, SavedTcpMetrics, Time, Topology};
 use quiclab_scenario::{Record, Scenario, Until};
 use std::ops::ControlFlow;
 
-/// Gives the endpoints of `topology` that want a warm start what a warm-up run has left; nothing else of that run
-/// is kept.
+/// Passes the metrics of a warm-up run to the endpoints of `topology` with a warm start; nothing else of that run is
+/// kept.
 ///
 /// # Errors
 /// As [`crate::run`].

@@ -1,4 +1,4 @@
-//! The event loop with tiny elements: order of equal times, livelock, open outputs, determinism.
+//! The event loop with minimal elements: order of equal times, livelock, open outputs, determinism.
 
 use quiclab_core::Selector;
 use quiclab_core::{
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 type Journal = Arc<Mutex<Vec<(u64, &'static str)>>>;
 
-/// Writes down when it is woken and what it receives.
+/// Records its wakes and the packets that it receives.
 struct Clock {
     name: &'static str,
     deadlines: Vec<Time>,
@@ -37,7 +37,7 @@ impl Element for Clock {
     }
 }
 
-/// Sends back what it receives, after a delay or at once.
+/// Returns received packets, after a delay or immediately.
 struct Echo {
     delay: Duration,
     held: Vec<(Time, Box<Packet>)>,
@@ -85,7 +85,7 @@ fn equal_times_happen_in_the_order_of_scheduling() {
     let sink = topology.add("sink", clock("sink", &[], 0, &journal));
     topology.wire(first, Port(0), None, Target { element: sink, port: Port(0) }).unwrap();
     run(&mut Simulation::new(topology, Vec::new())).unwrap();
-    // `second` was armed before the packet of `first` was sent, so it goes before its arrival
+    // `second` was armed before the packet of `first` was sent, so it precedes its arrival
     assert_eq!(*journal.lock().unwrap(), [(5, "first"), (5, "second"), (5, "arrival"), (7, "second")]);
 }
 

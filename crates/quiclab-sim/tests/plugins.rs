@@ -1,4 +1,4 @@
-//! Functions of plugins on their way to an endpoint.
+//! Functions of plugins and their delivery to an endpoint.
 
 use quiclab_config::Document;
 use quiclab_core::{Endpoint, Problem};
@@ -30,14 +30,14 @@ up = ["b"]
 workload = { kind = "download", size = "10 kB" }
 "#;
 
-/// Has every function, and notes what is asked of it.
+/// Provides every function, and records all requests.
 #[derive(Default)]
 struct Functions {
     /// Folder and names.
     asked: RefCell<Vec<(String, Vec<String>)>>,
     /// Name of the endpoint and its operations.
     built: RefCell<Vec<(String, String)>>,
-    /// Gives the operations to lab-tcp, which has none.
+    /// Whether it passes the operations to lab-tcp, which has none.
     forwards: bool,
 }
 
@@ -65,7 +65,7 @@ impl Stacks for Functions {
     }
 }
 
-/// A scenario that is not validated: no stack of this build has computations to exchange yet.
+/// A scenario that is not validated: no stack of this build has computations to replace yet.
 fn scenario() -> Scenario {
     Scenario::decode(&Document::from_toml(TEXT, "s.toml", &[]).unwrap()).unwrap().resolved()
 }

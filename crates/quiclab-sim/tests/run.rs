@@ -1,4 +1,4 @@
-//! Whole runs: when they stop, what is sampled, and that nothing is lost between the elements.
+//! Whole runs: their end, their samples, and that nothing is lost between the elements.
 
 use quiclab_config::Document;
 use quiclab_core::{Count, Counters, Problem, Time};
@@ -10,7 +10,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// A download that nothing disturbs: the queue holds all of it.
+/// An undisturbed download: the queue holds all of it.
 const CLEAN: &str = r#"
 version = 1
 name = "clean"
@@ -91,7 +91,7 @@ fn a_shorter_run_is_the_beginning_of_a_longer_one() {
     let (short, long) = (clean(&[("duration", "100 ms")]), clean(&[]));
     assert!(!short.packets.is_empty() && short.packets.len() < long.packets.len());
     assert!(short.packets.iter().zip(&long.packets).all(|(a, b)| key(a) == key(b)));
-    // and nothing of the longer one that belongs to these 100 ms is missing
+    // and nothing of the longer one within these 100 ms is missing
     assert!(long.packets[short.packets.len()].time > Time::from_nanos(100_000_000));
 }
 
@@ -122,7 +122,7 @@ fn a_byte_count_ends_a_run_with_the_packet_that_reaches_it() {
     for wanted in [1, 50_000, 999_999, 1_000_000] {
         let output = clean(&[("until", &format!("{{ delivered = \"{wanted} B\" }}"))]);
         let delivered = output.result.flows["f"].delivered_bytes;
-        // in order and without loss each packet delivers what it carries: less than a datagram of 1200 B
+        // in order and without loss each packet delivers its data: less than a datagram of 1200 B
         assert!((wanted..wanted + 1200).contains(&delivered), "{delivered} of {wanted}");
         assert_eq!(output.result.run.ended_by, EndedBy::Delivered);
         assert_eq!(output.result.run.network_time_s, last(&output).as_nanos() as f64 / 1e9);
@@ -166,7 +166,7 @@ fn series_show_the_state_after_all_events_of_their_instant() {
             .filter(|record| record.time.as_nanos() as i64 <= time)
             .map(|record| record.size_bytes)
             .sum::<u64>();
-        // a link counts a packet as sent when it leaves the delay, which is when it departs
+        // a link counts a packet as sent when it leaves the delay, which is its departure
         assert_eq!(value as u64, departed, "at {time} ns");
     }
 }
@@ -185,7 +185,7 @@ fn the_series_of_a_receiver_have_the_bytes_that_its_application_has_got() {
     let values: Vec<_> = rows.iter().map(|&row| series.value[row]).collect();
     assert!(values.is_sorted());
     assert_eq!((values[0], values[10]), (0.0, 1e6));
-    // a sample has what a run that ends then has delivered
+    // a sample equals the bytes delivered by a run that ends then
     let shorter = clean(&[("until", "duration_over"), ("duration", "300 ms")]);
     assert_eq!(values[3], shorter.result.flows["f"].delivered_bytes as f64);
     assert!(values[3] > 0.0 && values[3] < 1e6);
@@ -244,7 +244,7 @@ fn a_caller_can_give_a_run_up() {
 
 #[test]
 fn an_output_without_a_wire_is_named() {
-    // validation refuses this; a caller that has not validated gets an error and no panic
+    // validation rejects this; a caller that has not validated gets an error and no panic
     let text = r#"
 version = 1
 name = "open"
@@ -289,14 +289,14 @@ fn what_one_element_sends_another_receives() {
     let mut checked = 0;
     for (file, text) in examples() {
         let folder = file.parent().unwrap();
-        // downloads are cut to 2 MB, because this is not about their length
+        // downloads are shortened to 2 MB, because their length does not matter here
         let name = file.file_name().unwrap().to_str().unwrap();
         let mut sets = Vec::new();
         if name == "dual_connectivity.toml" {
             sets.push(("flows.dc.workload.size", "2 MB"));
         }
         if name == "tunnel_published.toml" {
-            // it ends with its downloads, and what does not fill a packet would wait for ever
+            // it ends with its downloads, and a partially filled packet would wait indefinitely
             sets.push(("tunnels.vpn.pipeline.leaves", "at_once"));
             sets.push(("flows.down1.workload.duration", "3 s"));
             sets.push(("flows.ping.workload.count", "15"));
@@ -305,12 +305,12 @@ fn what_one_element_sends_another_receives() {
         let output = attempt(&load(&text, name, &sets), folder, true).unwrap();
         for of in [|count: &Count| count.packets, |count: &Count| count.bytes] {
             let [received, created, sent, dropped, consumed, held] = totals(&output).map(|count| of(&count));
-            // stopped in the middle of things: what was sent at the last instant may not have arrived
+            // stopped at an arbitrary instant: packets sent at that instant may not have arrived
             assert!(sent >= received, "{name}: {sent} sent, {received} received");
             let on_wires = sent - received;
             assert_eq!(created, dropped + consumed + held + on_wires, "{name}");
         }
-        // when nothing is left to happen nothing is on wires, in queues or on its way
+        // when no event is pending nothing is on wires, in queues or in transit
         sets.push(("until", "duration_over"));
         let output = attempt(&load(&text, name, &sets), folder, true).unwrap();
         assert!(output.result.flows.values().all(|flow| flow.completed), "{name}");

@@ -1,5 +1,5 @@
-//! What the receiving end of a bearer remembers: packets that wait for their turn, and numbers that
-//! were given up. Both are rings indexed by COUNT, so a packet costs no search and no allocation.
+//! State of the receiving end of a bearer: packets that wait for their turn, and numbers that were given up.
+//! Both are rings indexed by COUNT, so a packet costs no search and no allocation.
 
 use crate::counters::Count;
 use crate::packet::Packet;
@@ -8,7 +8,7 @@ use crate::time::Time;
 /// A packet that waits for its turn.
 #[derive(Debug)]
 pub(super) struct Waiting {
-    /// When it arrived.
+    /// Arrival time.
     pub(super) since: Time,
     pub(super) packet: Box<Packet>,
 }
@@ -33,7 +33,7 @@ impl ReceptionBuffer {
         count - first < self.slots.len() as u64 && self.slots[self.index(count)].is_some()
     }
 
-    /// Stores the packet of `count`, which is at least `first` and does not wait yet.
+    /// Stores the packet of `count`, which is at least `first` and is not stored yet.
     pub(super) fn insert(&mut self, first: u64, count: u64, waiting: Waiting) {
         let span = count - first + 1;
         if span > self.slots.len() as u64 {
@@ -46,7 +46,7 @@ impl ReceptionBuffer {
         self.slots[index] = Some(waiting);
     }
 
-    /// Takes the packet of `count`, the smallest COUNT that may wait.
+    /// Removes the packet of `count`, the smallest COUNT that may wait.
     pub(super) fn take(&mut self, count: u64) -> Option<Waiting> {
         if self.held.packets == 0 {
             return None; // an empty buffer is the common case on a link in order
@@ -57,7 +57,7 @@ impl ReceptionBuffer {
         Some(waiting)
     }
 
-    /// What waits.
+    /// Packets and bytes that wait.
     pub(super) const fn held(&self) -> Count {
         self.held
     }
@@ -84,8 +84,8 @@ impl ReceptionBuffer {
     }
 }
 
-/// Which numbers of the last half of the sequence space were skipped and have not arrived since. It
-/// tells late packets from copies in the statistics; both are dropped alike.
+/// Numbers of the last half of the sequence space that were skipped and have not arrived since. They
+/// distinguish late packets from copies in the statistics; both are dropped.
 #[derive(Debug)]
 pub(super) struct SkippedCounts {
     /// The bit of COUNT c is number c modulo the number of bits, a power of two.
@@ -93,12 +93,12 @@ pub(super) struct SkippedCounts {
 }
 
 impl SkippedCounts {
-    /// Remembers `window` numbers, a power of two and at least 64.
+    /// Creates a record of `window` numbers, a power of two and at least 64.
     pub(super) fn new(window: u64) -> Self {
         Self { bits: vec![0; (window / 64) as usize] }
     }
 
-    /// Notes whether `count` was given up; returns what was noted before at its place.
+    /// Records whether `count` was given up; returns the former record in its slot.
     pub(super) fn replace(&mut self, count: u64, given_up: bool) -> bool {
         let index = (count / 64) as usize & (self.bits.len() - 1);
         let word = &mut self.bits[index];

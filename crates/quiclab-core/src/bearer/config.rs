@@ -44,7 +44,7 @@ fn default_batch() -> u32 {
 }
 
 impl BearerConfig {
-    /// Writes out equal shares where a bearer splits by shares and has none.
+    /// Sets equal shares where a bearer splits by shares and has none.
     pub fn fill_shares(&mut self) {
         let by_shares = self.mode == BearerMode::Split && self.splitter == Splitter::Batches;
         if self.shares.is_empty() && by_shares {
@@ -158,7 +158,7 @@ defaults! {
 }
 
 impl Splitter {
-    /// Whether it chooses by what links report.
+    /// Whether the choice depends on reports of the links.
     #[must_use]
     pub const fn needs_feedback(&self) -> bool {
         !matches!(self, Self::Batches | Self::Function { .. })

@@ -1,13 +1,13 @@
 //! Sequence numbers and COUNT (TS 38.323 sections 5.2.2.1, 6.2.2, 6.3.2, 6.3.5, 7.1 and 7.2).
 //!
-//! COUNT numbers the packets of a bearer from 0. Only its lowest bits, the sequence number, travel
-//! with a packet; the receiver finds the rest, the hyper frame number (HFN), as the one that brings
-//! COUNT closest to RX_DELIV: into RX_DELIV - Window_Size to RX_DELIV + Window_Size - 1, where
-//! Window_Size is half of the sequence space.
+//! COUNT numbers the packets of a bearer from 0. A packet carries only its lowest bits, the sequence number;
+//! the receiver infers the rest, the hyper frame number (HFN), as the value that brings COUNT closest to
+//! RX_DELIV: into RX_DELIV - Window_Size to RX_DELIV + Window_Size - 1, where Window_Size is half of the
+//! sequence space.
 //!
 //! | | TS 38.323 | here |
 //! | --- | --- | --- |
-//! | COUNT after 2^32 - 1 | "does not wrap around" (6.3.5): the network renews the keys first | goes on: COUNT has 64 bits. Without ciphering nothing depends on its length, and HFN is never sent |
+//! | COUNT after 2^32 - 1 | "does not wrap around" (6.3.5): the network renews the keys first | continues: COUNT has 64 bits. Without ciphering nothing depends on its length, and HFN is never sent |
 //! | HFN(RX_DELIV) - 1 where HFN is 0 | not mentioned | there is no such packet: it counts as late |
 
 use crate::units::ByteCount;
@@ -31,8 +31,8 @@ impl SequenceBits {
         1 << (self.0 - 1)
     }
 
-    /// What the number adds to a packet: a data PDU header with the D/C bit, reserved bits and
-    /// 12 or 18 bits of number (section 6.2.2), or the testbed's trailer of 16 bits.
+    /// Overhead of the number in a packet: a data PDU header with the D/C bit, reserved bits and 12 or 18
+    /// bits of number (section 6.2.2), or the testbed's trailer of 16 bits.
     pub(super) const fn encapsulation(self) -> ByteCount {
         ByteCount::from_bytes(if self.0 == 18 { 3 } else { 2 })
     }
@@ -112,8 +112,8 @@ mod tests {
     }
 
     proptest! {
-        /// The definition without HFN: the one COUNT of this sequence number within half of the
-        /// space around RX_DELIV, searched by trying.
+        /// The definition without HFN: the only COUNT with this sequence number within half of the space
+        /// around RX_DELIV, found by exhaustive search.
         #[test]
         fn is_the_only_candidate_in_the_window(
             length in prop::sample::select(vec![12u8, 16, 18]),

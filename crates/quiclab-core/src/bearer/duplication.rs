@@ -1,8 +1,8 @@
-//! Which packets of a split bearer take all links.
+//! Choice of the packets of a split bearer that take all links.
 //!
-//! A share p of the packets, spread evenly: each adds p to an error, and the packet that brings it
-//! to 1 or more is duplicated and takes 1 away (error diffusion, as Bresenham's line). Of the first n packets
-//! floor(n p) are duplicated, for every n.
+//! A share p of the packets, evenly spaced: each adds p to an error, and the packet that raises it to 1 or
+//! more is duplicated and subtracts 1 (error diffusion, as Bresenham's line). Of the first n packets floor(n
+//! p) are duplicated, for every n.
 
 use crate::units::Probability;
 

@@ -1,23 +1,23 @@
-//! What the sending end of a bearer knows of a link: what it sent there, and what the link reported.
+//! State of a link as known to the sending end of a bearer: what was sent there, and the reports of the link.
 //!
-//! Nothing here looks into the link. Rate and base delay are estimated from reports alone:
+//! The state inside the link is not read. Rate and base delay are estimated from reports alone:
 //!
-//! - **Rate.** If more was buffered at one report than was transmitted until the next, the link was
-//!   busy all the time between them, and its rate is what it transmitted over that time. Otherwise it
-//!   may have run dry, and the same quotient since it was busy, at most over `smoothing`, less one packet for what may have begun
-//!   before, is a lower bound: it counts only where it is above the estimate. Of a link that had nothing before, all counts: so the one
-//!   packet of a probe shows that a link which was out is fast again.
-//! - **Base delay**, from the end of the serialisation to the end of the link, by Little's law: the mean of the
-//!   bytes on the way over the bytes delivered per time.
+//! - **Rate.** If more was buffered at one report than was transmitted until the next, the link was busy throughout,
+//!   and its rate is the amount transmitted over that time. Otherwise it may have run dry, and the same quotient since
+//!   it became busy, at most over `smoothing`, less one packet for a transmission that may have begun before, is a
+//!   lower bound: it counts only if it exceeds the estimate. Of a link that was idle before, everything counts: thus
+//!   the one packet of a probe shows that a link is fast again after an outage.
+//! - **Base delay**, from the end of the serialisation to the end of the link, by Little's law: the mean number of
+//!   bytes in transit over the bytes delivered per time.
 //!
-//! Both are quotients of sums in which what is `smoothing` old has lost a factor of about e, in integers.
+//! Both are quotients of sums in which terms of age `smoothing` have decayed by a factor of about e, in integers.
 
 use crate::counters::Count;
 use crate::delivery_status::DeliveryStatus;
 use crate::time::{Duration, Time};
 use crate::units::{ByteCount, DataRate};
 
-/// Smallest rate that is believed: something must be expected of a link that has paused.
+/// Minimum estimate: a link that has paused still needs a finite expected arrival.
 const MIN_RATE: u64 = 1000;
 
 /// See the module documentation.
@@ -26,14 +26,14 @@ pub(super) struct LinkEstimate {
     /// Sent to the link; bytes with the PDCP header.
     pub(super) sent: Count,
     pub(super) reports: u64,
-    /// The newest report; before the first one, that nothing has happened.
+    /// The newest report; before the first one, a report of zeros.
     pub(super) last: DeliveryStatus,
-    /// When it was heard, and when a packet was sent last; 0 before the first one.
+    /// Time of its arrival, and time of the last packet sent; 0 before the first one.
     pub(super) heard: Time,
     pub(super) last_sent: Time,
-    /// Since when packets have been on the way without a break.
+    /// Time since which packets have been in transit without interruption.
     busy_since: Time,
-    /// The report from which on a lower bound of the rate counts.
+    /// The report from which a lower bound of the rate is computed.
     dry_since: DeliveryStatus,
     rate: DecayingRatio,
     base_delay: DecayingRatio,
@@ -41,7 +41,7 @@ pub(super) struct LinkEstimate {
 }
 
 impl LinkEstimate {
-    /// A link that has told nothing yet.
+    /// State of a link before its first report.
     pub(super) fn new(start_rate: DataRate, smoothing: Duration) -> Self {
         let start = (start_rate.bytes_in(smoothing).bytes(), smoothing.as_nanos());
         Self {
@@ -58,7 +58,7 @@ impl LinkEstimate {
         }
     }
 
-    /// A packet of `size` goes to the link.
+    /// Handles the sending of a packet of `size`.
     pub(super) fn on_sent(&mut self, now: Time, size: ByteCount) {
         if self.sent.packets == self.last.delivered.packets + self.last.lost.packets {
             self.busy_since = now;
@@ -67,7 +67,7 @@ impl LinkEstimate {
         self.sent.add(size);
     }
 
-    /// A report of the link is heard.
+    /// Handles a report of the link.
     pub(super) fn on_report(&mut self, now: Time, report: &DeliveryStatus) {
         self.heard = now;
         let before = std::mem::replace(&mut self.last, *report);
@@ -78,7 +78,7 @@ impl LinkEstimate {
         if elapsed == Duration::ZERO {
             return;
         }
-        // the estimate has grown older all the time since the report before, also while there was nothing to measure
+        // the estimate has aged since the report before, also while there was nothing to measure
         let age = report.measured.since(before.measured);
         let bytes = report.transmitted.bytes - before.transmitted.bytes;
         let packets = report.transmitted.packets - before.transmitted.packets;
@@ -86,7 +86,7 @@ impl LinkEstimate {
             self.rate.add((bytes, elapsed.as_nanos()), age, self.smoothing);
             self.dry_since = *report;
         } else if packets > 0 {
-            // of a link that had nothing before, all counts
+            // of a link that was idle before, everything counts
             let at_once = if was_idle { per_second(bytes, elapsed) } else { 0 };
             let bound = self.lower_bound(report).max(at_once);
             if bound > self.rate().bits_per_second() {
@@ -100,8 +100,8 @@ impl LinkEstimate {
         self.base_delay.add((byte_nanos, delivered), age, self.smoothing);
     }
 
-    /// The rate that a link shows which may have run dry [bit/s]: what it has transmitted since it was busy, or for `smoothing`, less
-    /// one packet, which may have begun before.
+    /// Lower bound of the rate of a link that may have run dry [bit/s]: the amount transmitted since it became busy, or
+    /// for `smoothing`, less one packet, whose transmission may have begun before.
     fn lower_bound(&mut self, report: &DeliveryStatus) -> u64 {
         let first = self.dry_since;
         let elapsed = report.measured.since(first.measured);
@@ -119,12 +119,12 @@ impl LinkEstimate {
         DataRate::from_bits_per_second(bits.max(MIN_RATE))
     }
 
-    /// Estimated delay after serialisation; 0 before anything was delivered.
+    /// Estimated delay after serialisation; 0 before the first delivery.
     pub(super) fn base_delay(&self) -> Duration {
         Duration::from_nanos(self.base_delay.value(1).unwrap_or(0))
     }
 
-    /// Sent, and reported neither as transmitted nor as lost.
+    /// Bytes sent that were reported neither as transmitted nor as lost.
     pub(super) fn unreported(&self) -> ByteCount {
         ByteCount::from_bytes(self.sent.bytes - self.last.transmitted.bytes - self.last.lost.bytes)
     }
@@ -135,10 +135,10 @@ fn per_second(bytes: u64, time: Duration) -> u64 {
     u64::try_from(bits).unwrap_or(u64::MAX)
 }
 
-/// A quotient of two sums that forget.
+/// A quotient of two sums with exponential decay.
 #[derive(Clone, Copy, Debug)]
 struct DecayingRatio {
-    /// In units of 2^-16: forgetting rounds down.
+    /// Sums in units of 2^-16: decay rounds down.
     numerator: u128,
     denominator: u128,
 }
@@ -148,8 +148,8 @@ impl DecayingRatio {
         Self { numerator: u128::from(numerator) << 16, denominator: u128::from(denominator) << 16 }
     }
 
-    /// Adds terms to sums that are older by `age` than when the last ones were added, and lose a part of `age` in
-    /// `age + smoothing`.
+    /// Adds terms to sums that have aged by `age` since the last addition, and decay by a share of `age` in `age +
+    /// smoothing`.
     fn add(&mut self, terms: (u64, u64), age: Duration, smoothing: Duration) {
         let (keep, all) = (u128::from(smoothing.as_nanos()), u128::from((smoothing + age).as_nanos()));
         let new = Self::new(terms);
@@ -158,9 +158,9 @@ impl DecayingRatio {
         self.denominator = self.denominator * keep / all + new.denominator;
     }
 
-    /// The quotient times `scale`, rounded down; `None` where nothing divides.
+    /// The quotient times `scale`, rounded down; `None` if the denominator is 0.
     fn value(&self, scale: u64) -> Option<u64> {
-        // exact would need more than 128 bits for the largest numerators
+        // an exact result would need more than 128 bits for the largest numerators
         let scaled = self.numerator.checked_mul(u128::from(scale))?;
         scaled.checked_div(self.denominator).map(|value| u64::try_from(value).unwrap_or(u64::MAX))
     }
@@ -205,7 +205,7 @@ mod tests {
         let mut link = known();
         assert_eq!((link.rate(), link.base_delay()), (DataRate::from_mbps(10), Duration::ZERO));
         send_1000(&mut link);
-        // 2 packets a millisecond are 16 Mbit/s; 20 of them are on the way: 10 ms
+        // 2 packets a millisecond are 16 Mbit/s; 20 of them are in transit: 10 ms
         for step in 1..=80 {
             hear(&mut link, report(5 * step, 10 * step, (10 * step).saturating_sub(20)));
         }
@@ -233,7 +233,7 @@ mod tests {
         assert!(link.rate().as_mbps_f64() > 15.0, "{}", link.rate());
     }
 
-    /// One packet each 5 ms on an empty link says nothing of a rate of 10 Mbit/s.
+    /// One packet each 5 ms on an empty link does not show a rate of 10 Mbit/s.
     #[test]
     fn a_link_that_runs_dry_keeps_its_estimate_or_rises() {
         let mut link = known();

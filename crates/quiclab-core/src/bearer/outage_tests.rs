@@ -1,14 +1,15 @@
-//! Outages: after the last one has ended, the links carry nearly what they carry without any: each by itself, for splitters that measure
-//! rates only if the load exceeds what the links carry. Below that, these may choose other links, and lose up to a tenth.
+//! Outages: after the last one has ended, the links carry nearly as much as without any: each link by itself for
+//! splitters that measure rates, and only if the load exceeds the capacity of the links. Below that, these splitters
+//! may choose other links, and lose up to a tenth.
 //!
-//! A link is out in one of three ways: it is down and holds its packets, it loses all of them, or its reports are
-//! lost. The bound on the time after which a splitter has recovered follows from its options:
+//! A link has an outage of one of three kinds: it is down and holds its packets, it loses all of them, or its reports
+//! are lost. The bound on the recovery time of a splitter follows from its options:
 //!
-//! | splitter | recovers within | why |
+//! | splitter | recovers within | reason |
 //! | --- | --- | --- |
-//! | batches | at once | it hears nothing |
-//! | flow control | a poll interval, and the reports that drain what was held back | a poll makes a silent link report |
-//! | least expected arrival | twenty probe intervals | a probe shows that the link is fast again, and what was known before has grown old |
+//! | batches | immediately | it ignores reports |
+//! | flow control | a poll interval, and the reports that drain the packets held back | a poll makes a silent link report |
+//! | least expected arrival | twenty probe intervals | a probe shows that the link is fast again, and former estimates have aged |
 //! | proportional | twelve smoothing times | the estimate of a link that was out is rid of a factor e in each, once there are reports |
 
 use super::{BearerConfig, BearerSender, Splitter};
@@ -27,12 +28,12 @@ const POLL_MS: u64 = 100;
 /// Length of the measurement.
 const MEASURED_MS: u64 = 2000;
 
-/// How a link is out.
+/// Kind of an outage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Down,
     Lossy,
-    /// It delivers, but no report of it arrives.
+    /// The link delivers, but no report of it arrives.
     Silent,
 }
 
@@ -44,7 +45,7 @@ struct Outage {
     to_ms: u64,
 }
 
-/// A sending end with its links; what they deliver is counted.
+/// A sending end with its links; deliveries are counted.
 struct Bearer {
     sender: BearerSender,
     links: Vec<Link>,
@@ -123,7 +124,7 @@ impl Bearer {
         self.now = limit;
     }
 
-    /// Offers a packet each `spacing` from `from` to `to`, in milliseconds.
+    /// Offers one packet per `spacing` from `from` to `to`, in milliseconds.
     fn load(&mut self, from_ms: u64, to_ms: u64, spacing: Duration) {
         let mut next = at(from_ms);
         while next < at(to_ms) {
@@ -187,7 +188,7 @@ fn splitters() -> [(Splitter, u64); 4] {
 
 fn outage(links: usize) -> impl Strategy<Value = Vec<Outage>> {
     let kind = prop_oneof![Just(Kind::Down), Just(Kind::Lossy), Just(Kind::Silent)];
-    // which links are out, all of them too
+    // links in outage, possibly all
     (1u32..1 << links, kind, 200u64..3000, 1u64..2500).prop_map(move |(which, kind, from_ms, long_ms)| {
         let out = (0..links).filter(|link| which >> link & 1 == 1);
         out.map(|link| Outage { link, kind, from_ms, to_ms: from_ms + long_ms }).collect()
@@ -212,8 +213,8 @@ proptest! {
             let without = carried(&splitter, &mbps, load, &[], begin_ms);
             let with = carried(&splitter, &mbps, load, &outages, begin_ms);
             let [all_without, all_with] = [&without, &with].map(|links| links.iter().sum::<u64>() as f64);
-            // a link with room to spare shows a lower bound of its rate only: estimates come back slowly then, and what was known before
-            // may have been another order of the links
+            // a link with spare capacity shows only a lower bound of its rate: estimates recover slowly then, and the
+            // former ones may have ranked the links differently
             let measures = !matches!(splitter, Splitter::Batches | Splitter::FlowControl { .. });
             let share = if measures && load < 1.0 { 0.9 } else { 0.95 };
             prop_assert!(all_with >= share * all_without, "{splitter:?}: {with:?}, {without:?} without outages");

@@ -1,14 +1,9 @@
 //! The receiving end of a split bearer: PDCP reordering (TS 38.323 sections 5.2.2.1 and 5.2.2.2).
 //!
-//! Packets in sequence leave immediately. A hole starts t-Reordering; what follows the hole waits until
-//! the hole is filled or the timer expires. What becomes deliverable leaves in one burst.
+//! Packets in sequence leave immediately. A gap starts t-Reordering; packets after the gap wait until it is filled or
+//! the timer expires. Packets that become deliverable leave in one burst.
 //!
-//! A packet waits at most two timers: it is *covered* by a run of the timer that starts at or after
-//! its arrival, or by the run during which it arrives if its COUNT is below that run's RX_REORD. The
-//! run that covers it ends by expiry, which delivers it, or because RX_DELIV reached RX_REORD, which
-//! means that it was delivered; so it leaves one timer after it is covered. Until then it waits for
-//! the end of one run, shorter than a timer, after which the timer starts again and covers it.
-//! With [`BearerReceiver::with_timer_for_each_gap`], which is not of the standard, a packet waits at most one timer.
+//! With [`BearerReceiver::with_timer_for_each_gap`], which is not in the standard, a packet waits at most one timer.
 //!
 //! The code published with Hasselquist et al. 2022 and its descriptions depart from the standard,
 //! which is followed here:
@@ -23,8 +18,8 @@
 //!
 //! t-Reordering may follow the skew of the links (see `skew`) instead of being fixed.
 //!
-//! Further differences from the standard: COUNT has 64 bits (see `count`), and with reordering
-//! switched off everything passes, copies too, whereas outOfOrderDelivery of the standard drops them.
+//! Further differences from the standard: COUNT has 64 bits (see `count`), and with reordering disabled everything
+//! passes, copies too, whereas outOfOrderDelivery of the standard drops them.
 
 use super::buffer::{ReceptionBuffer, SkippedCounts, Waiting};
 use super::count::SequenceBits;
@@ -39,7 +34,7 @@ use crate::time::{Duration, Time};
 use std::collections::BTreeSet;
 
 crate::metrics! {
-    /// What the receiving end of a bearer has done.
+    /// Totals of the receiving end of a bearer.
     pub static BEARER_RECEIVER: BearerReceiverMetrics = "bearer, receiving end; tunnel with resequencing" {
         /// Packets received over link *k*.
         received_packets as "received_port<k>_packets": Counter, End;
@@ -83,18 +78,18 @@ crate::metrics! {
 /// The receiving end: one input port for each link, output port 0.
 pub struct BearerReceiver {
     bits: SequenceBits,
-    /// Whether packets are put in order; if not, the number is stripped and they pass.
+    /// Whether packets are reordered; if not, the number is stripped and they pass.
     enabled: bool,
     timer: ReorderingTimers,
     /// COUNT above the highest one received.
     rx_next: u64,
-    /// First COUNT not delivered yet and still awaited.
+    /// First COUNT that is neither delivered nor given up.
     rx_deliv: u64,
     buffer: ReceptionBuffer,
-    /// Not delivered yet, and not awaited either: see [`BearerReceiver::pass_over`].
+    /// Neither delivered nor awaited: see [`BearerReceiver::pass_over`].
     passed_over: BTreeSet<u64>,
     given_up: SkippedCounts,
-    /// Without what is held: that is in `buffer`.
+    /// Counters without the held packets, which are in `buffer`.
     counters: Counters,
     statistics: Statistics,
 }
@@ -107,25 +102,25 @@ struct Statistics {
     in_order: u64,
     /// Packets that had to wait.
     buffered: u64,
-    /// Packets whose number is below one that had come before.
+    /// Packets whose number is below one that had arrived before.
     overtaken: u64,
     /// Times a packet started the timer.
     reordering_events: u64,
     timer_expiries: u64,
-    /// Packets that came after their turn was over.
+    /// Packets that arrived after their turn was over.
     late: u64,
-    /// Copies of packets that had come before.
+    /// Copies of packets that had arrived before.
     duplicates: u64,
     /// Skipped numbers; some of their packets may have arrived late.
     skipped: u64,
-    /// Packets that were delivered after a wait, and how long that was.
+    /// Packets that were delivered after a wait, and their total wait.
     waited: u64,
     waiting_sum: Duration,
     waiting_max: Duration,
 }
 
 impl BearerReceiver {
-    /// The receiving end of `bearer`.
+    /// Creates the receiving end of `bearer`.
     ///
     /// # Panics
     /// If the configuration is not valid.
@@ -147,9 +142,9 @@ impl BearerReceiver {
         }
     }
 
-    /// The same with a timer for each gap, which starts when the gap is seen: one that is seen while another is waited for is
-    /// given up a timer later, and not after the rest of the one that runs and a whole one. Not of the standard, in which
-    /// there is one timer.
+    /// Uses one timer per gap, which starts when the gap is detected: a gap detected during the wait for another is
+    /// given up one timer later, not after the remainder of the running timer and a whole one. Not in the standard,
+    /// which has one timer.
     ///
     /// # Panics
     /// If t-Reordering is not constant.
@@ -159,15 +154,14 @@ impl BearerReceiver {
         self
     }
 
-    /// The same with all state variables at `count`, as if all before had been delivered.
+    /// Sets all state variables to `count`, as if all earlier packets had been delivered.
     #[cfg(test)]
     pub(super) fn starting_at(mut self, count: u64) -> Self {
         (self.rx_next, self.rx_deliv) = (count, count);
         self
     }
 
-    /// Section 5.2.2.1: a packet that must be discarded goes to `out` and `None` comes back, for the
-    /// others their COUNT.
+    /// Section 5.2.2.1: returns the COUNT of a packet; one that must be discarded goes to `out`, with `None`.
     fn admit(
         &mut self,
         now: Time,
@@ -204,7 +198,7 @@ impl BearerReceiver {
         out.send(Port(0), packet);
     }
 
-    /// Takes the packet of RX_DELIV from the buffer, if it is there, and delivers it; it may have been passed over.
+    /// Delivers the packet of RX_DELIV if it is in the buffer; it may also have been passed over.
     fn deliver_next(&mut self, now: Time, out: &mut Outputs) -> bool {
         if !self.passed_over.is_empty() && self.passed_over.remove(&self.rx_deliv) {
             self.pass(false);
@@ -229,8 +223,8 @@ impl BearerReceiver {
         self.rx_deliv += 1;
     }
 
-    /// The packet of `sequence` has arrived and is not to be delivered: what follows does not wait for it. For links without
-    /// copies, of which another one might still be delivered.
+    /// Handles the arrival of the packet of `sequence` that is not to be delivered: later packets do not wait for it.
+    /// For links without copies, of which another one might still be delivered.
     pub fn pass_over(&mut self, now: Time, sequence: u32, out: &mut Outputs) {
         let count = self.bits.received_count(sequence, self.rx_deliv);
         let Some(count) = count.filter(|count| self.enabled && *count >= self.rx_deliv) else { return };
@@ -240,7 +234,7 @@ impl BearerReceiver {
         self.statistics.reordering_events += u64::from(self.update_timer(now));
     }
 
-    /// COUNT of the first packet that is awaited, and the one above the highest that has arrived.
+    /// COUNT of the first awaited packet, and the one above the highest that has arrived.
     #[must_use]
     pub const fn awaited(&self) -> (u64, u64) {
         (self.rx_deliv, self.rx_next)
@@ -252,8 +246,8 @@ impl BearerReceiver {
         !self.buffer.contains(self.rx_deliv, count) && !self.passed_over.contains(&count)
     }
 
-    /// The packet of `sequence` has arrived and is delivered at once by the caller: what follows does not wait for it. Returns
-    /// whether it came for the first time.
+    /// Handles the arrival of the packet of `sequence`, which the caller delivers immediately: later packets do not
+    /// wait for it. Returns whether it is the first arrival.
     pub fn came_unordered(&mut self, now: Time, sequence: u32, out: &mut Outputs) -> bool {
         match self.bits.received_count(sequence, self.rx_deliv) {
             Some(count) if count >= self.rx_deliv => {
@@ -268,7 +262,7 @@ impl BearerReceiver {
         }
     }
 
-    /// The packet of `count` has arrived for the first time, and its turn is not over.
+    /// Handles the first arrival of the packet of `count`, whose turn is not over.
     fn came(&mut self, now: Time, count: u64) {
         self.timer.came(now, count, self.rx_next);
         let opens_gap = count > self.rx_next;
@@ -279,8 +273,8 @@ impl BearerReceiver {
         }
     }
 
-    /// Stops the timer if what it was started for is no longer awaited, and starts it if it does not run and something is.
-    /// Returns whether it has started.
+    /// Stops the timer if the packets that it was started for are no longer awaited, and starts it if it is not running
+    /// and a packet is missing. Returns whether it has started.
     fn update_timer(&mut self, now: Time) -> bool {
         self.timer.stop_until(self.rx_deliv);
         let starts = !self.timer.is_running() && self.rx_deliv < self.rx_next;
@@ -318,7 +312,7 @@ impl Element for BearerReceiver {
         self.statistics.overtaken += u64::from(count < self.rx_next);
         self.came(now, count);
         if count == self.rx_deliv {
-            // stored and delivered at once: it need not touch the buffer
+            // stored and delivered immediately: the buffer is not needed
             self.statistics.in_order += 1;
             self.deliver(packet, out);
             self.pass(false);

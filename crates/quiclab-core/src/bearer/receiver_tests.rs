@@ -71,7 +71,7 @@ impl Bench {
         self.check()
     }
 
-    /// The timer must be due at `ms`; ids that its expiry delivers.
+    /// Asserts that the timer is due at `ms`; returns the ids that its expiry delivers.
     fn expire(&mut self, ms: u64) -> Vec<u64> {
         assert_eq!(self.receiver.next_wake(), Some(at(ms)));
         self.wake(at(ms))
@@ -128,7 +128,7 @@ fn in_sequence_leaves_at_once_and_a_filled_hole_releases_a_burst() {
     }
 }
 
-/// A second hole does not restart the timer; it gets one when the first is filled.
+/// A second gap does not restart the timer; it gets one when the first is filled.
 #[test]
 fn a_filled_hole_restarts_the_timer_for_the_next_one() {
     let mut bench = Bench::new(16, 0);
@@ -142,7 +142,7 @@ fn a_filled_hole_restarts_the_timer_for_the_next_one() {
     assert_eq!(bench.receiver.next_wake(), None);
 }
 
-/// The hole of the timer is filled in part: RX_DELIV stays below RX_REORD and the timer goes on.
+/// The gap of the timer is filled in part: RX_DELIV stays below RX_REORD and the timer continues.
 #[test]
 fn the_timer_goes_on_while_something_below_rx_reord_is_missing() {
     let mut bench = Bench::new(16, 0);
@@ -160,7 +160,7 @@ fn expiry_delivers_what_lies_below_rx_reord_and_the_run_from_there() {
     assert_eq!(bench.receive(2, 6), NONE);
     assert_eq!(bench.receive(3, 7), NONE);
     assert_eq!(bench.receive(4, 9), NONE);
-    // 2 and 5 lie below 6; 6 and 7 are the run from 6; 8 is missing, so 9 gets a timer of its own
+    // 2 and 5 are below 6; 6 and 7 are the run from 6; 8 is missing, so 9 gets its own timer
     assert_eq!(bench.expire(200), [2, 5, 6, 7]);
     assert_eq!(bench.statistic("skipped_packets"), 4.0); // 0, 1, 3, 4
     assert_eq!(bench.receive(300, 4), NONE); // late
@@ -174,7 +174,7 @@ fn expiry_delivers_what_lies_below_rx_reord_and_the_run_from_there() {
     assert_eq!(bench.receiver.next_wake(), None);
 }
 
-/// The published code would set RX_DELIV to RX_REORD + 1 and drop packet 3 when it comes.
+/// The published code would set RX_DELIV to RX_REORD + 1 and drop packet 3 on arrival.
 #[test]
 fn departure_1_rx_reord_that_comes_after_expiry_is_delivered() {
     let mut bench = Bench::new(16, 0);
@@ -209,7 +209,8 @@ fn departure_2_the_limit_of_the_first_step_is_rx_reord() {
     assert_eq!(bench.receiver.counters().held.packets, 0);
 }
 
-/// What is passed over is neither awaited nor given up, wherever it is in the sequence: 1 is next, 3 is behind the hole of 2.
+/// A number that is passed over is neither awaited nor given up, wherever it is in the sequence: 1 is next, 3
+/// is behind the gap of 2.
 #[test]
 fn what_follows_a_number_that_was_passed_over_does_not_wait_for_it() {
     let mut bench = Bench::new(16, 0);
@@ -226,10 +227,10 @@ fn what_follows_a_number_that_was_passed_over_does_not_wait_for_it() {
     assert_eq!(bench.receive(3, 4), NONE);
     assert_eq!(bench.receive(4, 2), [2, 4]);
     assert_eq!(bench.receiver.next_wake(), None);
-    // what waits for 5 leaves when 5 is passed over
+    // packets that wait for 5 leave when 5 is passed over
     assert_eq!(bench.receive(5, 6), NONE);
     assert_eq!(pass_over(&mut bench, 6, 5), [6]);
-    // the hole of 7 is given up, 8 is not
+    // the gap of 7 is given up, 8 is not
     assert_eq!(pass_over(&mut bench, 7, 8), NONE);
     assert_eq!(bench.receive(8, 9), NONE);
     assert_eq!(bench.expire(207), [9]);
@@ -239,8 +240,8 @@ fn what_follows_a_number_that_was_passed_over_does_not_wait_for_it() {
     assert_eq!(bench.receive(209, 10), [10]);
 }
 
-/// The bound of the module header is attained: 3 comes during a run of the timer that does not cover
-/// it, at the run's first moment.
+/// The bound of the module header is attained: 3 arrives at the start of a run of the timer that does not
+/// cover it.
 #[test]
 fn the_longest_wait_is_two_timers() {
     let mut bench = Bench::new(16, 0);
@@ -289,7 +290,7 @@ fn the_window_is_half_of_the_sequence_space_at_every_length() {
         let mut bench = Bench::new(bits, first);
         assert_eq!(bench.receive(0, first + window - 1), NONE);
         assert_eq!(bench.receiver.counters().held.packets, 1);
-        // one more is taken for a packet of the number space before, long over
+        // one more is taken for a packet of the previous number space, whose turn is over
         assert_eq!(bench.receive(0, first + window), NONE);
         assert_eq!(bench.receiver.counters().dropped.packets, 1);
         assert_eq!(bench.expire(200), [first + window - 1]);
@@ -306,7 +307,7 @@ fn a_packet_from_before_the_first_count_is_late() {
     assert_eq!(bench.receive(1, 0), [0]);
 }
 
-/// TS 38.323 section 6.3.5: "COUNT does not wrap around"; here it goes on with 64 bits.
+/// TS 38.323 section 6.3.5: "COUNT does not wrap around"; here it continues with 64 bits.
 #[test]
 fn count_passes_32_bits() {
     let last = u64::from(u32::MAX);
@@ -347,7 +348,7 @@ fn sender_and_receiver_agree() {
 /// (`None`: lost there).
 type Step = (u64, u64, [Option<u64>; 2]);
 
-/// What a comparison has covered, so that a test can demand it.
+/// Coverage of a comparison, for assertions of tests.
 #[derive(Debug, Default)]
 struct Covered {
     expiries: u64,
@@ -357,8 +358,8 @@ struct Covered {
     longest: u64,
 }
 
-/// Sends `steps` through the element and the reference and compares everything they show.
-/// Equal times are ordered timer first if `timer_first`.
+/// Sends `steps` through the element and the reference and compares all observable state. Equal times are
+/// ordered timer first if `timer_first`.
 fn compare(bits: u8, first: u64, t_reordering: Duration, timer_first: bool, steps: &[Step]) -> Covered {
     let mut bench = Bench::with(&bearer(bits, t_reordering), first);
     let mut reference = Reference::new(first, t_reordering);
@@ -388,7 +389,7 @@ fn compare(bits: u8, first: u64, t_reordering: Duration, timer_first: bool, step
             bench.wake(now)
         } else if let Some((time, port, count)) = arrivals.next() {
             now = time;
-            // farther away than half of the sequence space no receiver can tell COUNT
+            // beyond half of the sequence space no receiver can determine COUNT
             if count + window < reference.rx_deliv || count >= reference.rx_deliv + window {
                 continue;
             }
@@ -426,7 +427,7 @@ fn compare(bits: u8, first: u64, t_reordering: Duration, timer_first: bool, step
     assert_eq!(counters.held.packets, 0, "the last timer empties the buffer");
     let at_once = delivered.iter().filter(|(time, count)| arrived_at[count] == *time).count() as f64;
     let in_order = bench.statistic("in_order_packets");
-    // a packet may also wait for no time: its hole is filled or given up in the same millisecond
+    // a packet may also wait for no time: its gap is filled or given up in the same millisecond
     assert!(in_order <= at_once);
     assert_eq!(in_order + bench.statistic("waited_packets"), delivered.len() as f64);
     assert_eq!(bench.statistic("buffered_total_packets"), bench.statistic("waited_packets"));

@@ -4,13 +4,13 @@
 use crate::time::{Duration, Time};
 use std::collections::BTreeSet;
 
-/// State variables (section 7.1) and everything that ever happened.
+/// State variables (section 7.1) and the history of events.
 pub(super) struct Reference {
     t_reordering: Duration,
     pub(super) rx_next: u64,
     pub(super) rx_deliv: u64,
     rx_reord: u64,
-    /// When t-Reordering expires; `None` while it is not running.
+    /// Expiry of t-Reordering; `None` while it is not running.
     pub(super) timer: Option<Time>,
     reception_buffer: BTreeSet<u64>,
     received: BTreeSet<u64>,
@@ -91,7 +91,7 @@ impl Reference {
         }
     }
 
-    /// Numbers that are over and were never delivered.
+    /// Numbers that were given up and never delivered.
     pub(super) fn skipped(&self, first: u64) -> u64 {
         (first..self.rx_deliv).filter(|count| !self.delivered_counts.contains(count)).count() as u64
     }

@@ -1,13 +1,13 @@
 //! The sending end of a split bearer: numbers packets and chooses their links.
 //!
-//! Numbers are given before the links, so a packet that a link loses leaves a hole in the sequence. A packet
+//! Packets are numbered before a link is chosen, so a packet that a link loses leaves a gap in the sequence. A packet
 //! that the queue of flow control drops has no number yet.
 //!
-//! Split mode gives each packet to one link, which the splitter chooses (see `splitter`), but for the share of
-//! `duplication`, which takes all links. Duplicate mode (TS 38.323 section 5.11) sends each packet on every
-//! link under one number. A link of weight 0 gets no packet in either mode.
+//! Split mode sends each packet on one link, which the splitter chooses (see `splitter`), except for the share of
+//! `duplication`, which takes all links. Duplicate mode (TS 38.323 section 5.11) sends each packet on every link under
+//! one number. A link of weight 0 gets no packet in either mode.
 //!
-//! Input 0 takes packets, input 1 + k the reports of link k, which are consumed here.
+//! Input 0 accepts packets, input 1 + k the reports of link k, which are consumed here.
 //!
 //! | | source | here |
 //! | --- | --- | --- |
@@ -32,7 +32,7 @@ use crate::time::{Duration, Time};
 use crate::units::DataRate;
 
 crate::metrics! {
-    /// What the sending end of a bearer has done.
+    /// Totals of the sending end of a bearer.
     pub static BEARER_SENDER: BearerSenderMetrics = "bearer, sending end" {
         /// Packets sent over link *k*.
         sent_packets as "sent_port<k>_packets": Counter, End;
@@ -59,7 +59,7 @@ crate::metrics! {
     }
 }
 
-/// Start and memory of estimates that no splitter uses: metrics of a bearer whose links report all the same.
+/// Initial rate and smoothing of estimates that no splitter uses: metrics of a bearer whose links report nevertheless.
 const ESTIMATES: (DataRate, Duration) = (DataRate::from_mbps(10), Duration::from_millis(100));
 
 /// The sending end: input port 0 and one for the reports of each link, one output port for each link.
@@ -81,10 +81,10 @@ pub struct BearerSender {
 }
 
 impl BearerSender {
-    /// The sending end of `bearer`; `function` is that of the splitter of this kind.
+    /// Creates the sending end of `bearer`; `function` is that of the splitter `function`.
     ///
     /// # Panics
-    /// If the configuration is not valid, or needs a function and there is none.
+    /// If the configuration is not valid, or requires a function and there is none.
     #[must_use]
     pub fn new(bearer: &BearerConfig, function: Option<Box<dyn ChooseLink>>) -> Self {
         let bits = SequenceBits::new(bearer.reordering.sequence_bits);
@@ -122,7 +122,7 @@ impl BearerSender {
         }
     }
 
-    /// Gives `packet` its number.
+    /// Assigns the next number to `packet`.
     fn number(&mut self, packet: &mut Packet) {
         packet.sequence = self.bits.sequence(self.tx_next);
         packet.encapsulation += self.bits.encapsulation();
@@ -177,7 +177,7 @@ impl BearerSender {
         self.send(now, link, packet, out);
     }
 
-    /// Sends what links desire.
+    /// Sends as many queued packets as the links desire.
     fn empty_queue(&mut self, now: Time, out: &mut Outputs) {
         while let Splitter::FlowControl(queue) = &mut self.splitter
             && let Some((link, packet)) = queue.pop(now, &self.links)
@@ -186,7 +186,7 @@ impl BearerSender {
         }
     }
 
-    /// A report of `link`.
+    /// Handles a report of `link`.
     #[cold]
     fn hear(&mut self, now: Time, link: usize, packet: &Packet, out: &mut Outputs) {
         self.counters.consumed.add(packet.size);

@@ -1,15 +1,15 @@
 //! A t-Reordering that follows the skew between the links.
 //!
-//! 3GPP TS 38.323 has a fixed timer (section 7.3), set by the network. This one is the receiver's own and uses
-//! only what a receiving PDCP entity sees: which COUNTs are missing below the highest one received, since
-//! when, and when they come after all, in time or too late. The value is `factor` times the longest of
-//! these gaps in the last `window`, between `least` and `most`.
+//! 3GPP TS 38.323 has a fixed timer (section 7.3), set by the network. This one belongs to the receiver and
+//! uses only the information of a receiving PDCP entity: which COUNTs are missing below the highest one
+//! received, since when, and when they arrive, in time or too late. The value is `factor` times the longest
+//! of these gaps in the last `window`, between `least` and `most`.
 //!
-//! - A packet in order is a gap of no time: a bearer without skew gets to `least`.
-//! - A packet that comes after it was given up counts like one in time, so that a timer that was too short
+//! - A packet in order is a gap of zero length: a bearer without skew reaches `least`.
+//! - A packet that arrives after it was given up counts like one in time, so that a timer that was too short
 //!   grows; one whose gap is older than `most` counts as `most`.
-//! - A packet that never comes says nothing, and a copy neither.
-//! - Nothing is known at the start and after silence of a `window`: `most` holds for a `window`.
+//! - A packet that never arrives does not count, nor does a copy.
+//! - At the start and after silence of a `window`, `most` applies for a `window`.
 //!
 //! A running timer is not changed.
 
@@ -24,11 +24,11 @@ pub(super) struct Skew {
     most: Duration,
     window: Duration,
     factor: f64,
-    /// Numbers that were missing when a later one came, in ascending order.
+    /// Numbers that were missing when a later one arrived, in ascending order.
     gaps: VecDeque<Gap>,
-    /// Gaps in the window and when they ended, each longer than all after it: the first is the longest.
+    /// Gaps in the window and their end times, each longer than all later ones: the first is the longest.
     longest: VecDeque<(Time, Duration)>,
-    /// When the last packet came.
+    /// Arrival time of the last packet.
     last: Option<Time>,
 }
 
@@ -95,7 +95,7 @@ mod tests {
         Skew::new(TimerRule::Adaptive { least, most, window, factor: 1.5 })
     }
 
-    /// After 1100 ms without a gap.
+    /// State after 1100 ms without a gap.
     fn steady() -> Skew {
         let mut skew = skew();
         for ms in 0..1100 {
@@ -118,7 +118,7 @@ mod tests {
         }
         skew.came(at(1001), 1001, 1001);
         assert_eq!(timer_ms(&skew), 5.0);
-        // 1002 and 1003 are missing from 1010 on; they come 20 and 30 ms later
+        // 1002 and 1003 are missing from 1010 on; they arrive 20 and 30 ms later
         skew.came(at(1010), 1004, 1002);
         skew.came(at(1030), 1002, 1005);
         assert_eq!(timer_ms(&skew), 30.0);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against all gaps of the window, remembered one by one.
+        /// Agrees with a list of all gaps of the window.
         #[test]
         fn agrees_with_a_list_of_gaps(steps in prop::collection::vec((0u64..40, 0u64..3, 0u64..250), 1..200)) {
             // each packet: pause, numbers lost before it, delay

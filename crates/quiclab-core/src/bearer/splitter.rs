@@ -1,4 +1,4 @@
-//! How the sending end of a bearer chooses the link of a packet: one file for each way.
+//! Algorithms by which the sending end of a bearer chooses the link of each packet, one per file.
 
 mod batches;
 mod flow_control;

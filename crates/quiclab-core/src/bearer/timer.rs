@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(super) struct ReorderingTimers {
     value: Value,
-    /// Those that run, in the order of their expiry and of RX_REORD.
+    /// Running timers in the order of their expiry and of RX_REORD.
     running: VecDeque<Timer>,
     for_each_gap: bool,
-    /// Shortest and longest value with which one has started.
+    /// Shortest and longest value at a start.
     values: Option<(Duration, Duration)>,
 }
 
@@ -40,7 +40,7 @@ impl ReorderingTimers {
         Self { value, running: VecDeque::new(), for_each_gap: false, values: None }
     }
 
-    /// Lets each gap have its own.
+    /// Uses one timer per gap.
     ///
     /// # Panics
     /// If the value is not constant.
@@ -53,7 +53,7 @@ impl ReorderingTimers {
         self.for_each_gap
     }
 
-    /// The value with which it would start now.
+    /// The value with which a timer would start now.
     pub(super) fn value(&self) -> Duration {
         match &self.value {
             Value::Fixed(value) => *value,
@@ -81,7 +81,7 @@ impl ReorderingTimers {
         self.running.push_back(Timer { rx_reord: rx_next, expires: now + value });
     }
 
-    /// Stops those whose packets have all been delivered or given up: they are below `rx_deliv`.
+    /// Stops the timers whose packets have all been delivered or given up: they are below `rx_deliv`.
     pub(super) fn stop_until(&mut self, rx_deliv: u64) {
         while self.running.front().is_some_and(|timer| rx_deliv >= timer.rx_reord) {
             self.running.pop_front();
@@ -92,12 +92,12 @@ impl ReorderingTimers {
         !self.running.is_empty()
     }
 
-    /// When the next one expires.
+    /// Next expiry of a timer.
     pub(super) fn expires(&self) -> Option<Time> {
         self.running.front().map(|timer| timer.expires)
     }
 
-    /// RX_REORD of one that has expired.
+    /// RX_REORD of a timer that has expired.
     pub(super) fn expired(&self, now: Time) -> Option<u64> {
         self.running.front().filter(|timer| timer.expires <= now).map(|timer| timer.rx_reord)
     }

@@ -1,5 +1,5 @@
-//! Both ends of a bearer with real links between them, driven by a small loop: conservation in every
-//! element after every call, order at the receiving end, and that everything comes to rest.
+//! Both ends of a bearer with real links between them, driven by a small loop: conservation in every element
+//! after every call, order at the receiving end, and that the system comes to rest.
 
 use super::{BearerReceiver, BearerSender};
 use crate::bearer::{BearerConfig, BearerMode, Reordering, ReorderingTimer, Splitter, TimerRule};
@@ -36,7 +36,7 @@ impl World {
         Self { elements, now: Time::ZERO, delivered: Vec::new(), drops: 0, events: 0 }
     }
 
-    /// Hands `packet` over, and what follows from it at this instant.
+    /// Delivers `packet` to an element, and all packets that follow from it at this instant.
     fn receive(&mut self, element: usize, port: Port, packet: Box<Packet>) {
         self.call(element, |element, now, out| element.receive(now, port, packet, out));
     }
@@ -62,7 +62,7 @@ impl World {
         (0..self.elements.len()).filter_map(|index| Some((self.elements[index].next_wake()?, index))).min()
     }
 
-    /// Lets everything happen that is due by `limit`.
+    /// Processes all events that are due by `limit`.
     fn run_until(&mut self, limit: Time) {
         while let Some((due, index)) = self.next_wake().filter(|(due, _)| *due <= limit) {
             self.now = self.now.max(due);
@@ -169,7 +169,7 @@ proptest! {
         }
         let end = time + Duration::from_secs(120);
         world.run_until(end);
-        // at rest: nothing inside, and nothing that will ever happen
+        // at rest: nothing held, and nothing scheduled
         prop_assert_eq!(world.next_wake(), None);
         for element in &world.elements {
             prop_assert_eq!(element.counters().held.packets, 0);
@@ -177,7 +177,7 @@ proptest! {
         prop_assert!(world.delivered.windows(2).all(|pair| pair[0] < pair[1]));
         let copies = world.elements[0].counters().created.packets;
         prop_assert_eq!(world.delivered.len() as u64 + world.drops, packets + copies);
-        // the sending end has heard of every packet in the end
+        // the sending end has received a report of every packet in the end
         let sent = world.elements[0].counters().sent.packets;
         let links = &world.elements[1..=links.len()];
         let ended: u64 = links.iter().map(|link| {
@@ -188,7 +188,7 @@ proptest! {
     }
 
     /// With queues that hold the desired buffer, flow control loses nothing in links, and no link ever holds
-    /// more than it desires, or one packet.
+    /// more than its desired buffer, or one packet.
     #[test]
     fn flow_control_never_exceeds_what_links_desire(
         mbps in prop::collection::vec(1u64..50, 1..4),

@@ -1,4 +1,4 @@
-//! What user space and kernel cost at one end of a flow.
+//! Costs of user space and kernel at one end of a flow.
 
 use crate::limits;
 use crate::link::Delay;
@@ -56,7 +56,7 @@ pub struct HostConfig {
 }
 
 impl HostConfig {
-    /// Whether a receive buffer is given that can never fill, because reading takes no time.
+    /// Whether a receive buffer is configured that can never fill, because reading takes no time.
     #[must_use]
     pub fn buffer_never_fills(&self) -> bool {
         let free = self.receive_call == Duration::ZERO && self.receive_datagram == Duration::ZERO;

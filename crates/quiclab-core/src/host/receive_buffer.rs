@@ -22,7 +22,7 @@ const ETHERNET: u64 = 14;
 /// `struct skb_shared_info` behind the frame.
 const SHARED_INFO: u64 = 320;
 
-/// What Linux charges for a received IP packet of this size.
+/// Memory that Linux charges for a received IP packet of this size.
 pub(super) fn linux_truesize(ip_packet: ByteCount) -> ByteCount {
     let buffer = HEADROOM + ETHERNET + ip_packet.bytes() + SHARED_INFO;
     ByteCount::from_bytes(SK_BUFF + buffer.next_power_of_two())
@@ -37,9 +37,9 @@ pub(super) struct ReceiveBuffer {
     truesize: Option<ByteCount>,
     memory_return: MemoryReturn,
     datagrams: VecDeque<Box<Packet>>,
-    /// Of the datagrams that wait, and of those that were read and are not given back yet.
+    /// Charge of the datagrams that wait, and of those that were read and are not released yet.
     charged: ByteCount,
-    /// Charge of what was read and is not given back yet (`forward_deficit`).
+    /// Charge of the datagrams that were read and are not released yet (`forward_deficit`).
     read: ByteCount,
     /// Maximum memory charged, and maximum number of datagrams, at one time.
     longest_bytes: ByteCount,
@@ -47,7 +47,7 @@ pub(super) struct ReceiveBuffer {
 }
 
 impl ReceiveBuffer {
-    /// A buffer of `limit`, unlimited without it.
+    /// Creates a buffer of `limit`; unlimited without it.
     pub(super) fn new(
         limit: Option<ByteCount>,
         truesize: Option<ByteCount>,
@@ -70,7 +70,7 @@ impl ReceiveBuffer {
         self.charged > self.limit
     }
 
-    /// Stores a datagram; the caller has asked whether the buffer is full.
+    /// Stores a datagram; the caller has checked that the buffer is not full.
     pub(super) fn push(&mut self, datagram: Box<Packet>) {
         debug_assert!(!self.is_full(), "a full buffer takes nothing");
         self.charged += self.truesize(&datagram);
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(linux_truesize(bytes(60)), bytes(768));
     }
 
-    /// How many of `count` datagrams of `size` find room.
+    /// Number of datagrams of `size`, of `count`, that are stored.
     fn fill(buffer: &mut ReceiveBuffer, count: u64, size: u64) -> u64 {
         let mut accepted = 0;
         for _ in 0..count {
@@ -186,7 +186,7 @@ mod tests {
         let mut buffer = ReceiveBuffer::new(Some(bytes(212_992)), None, MemoryReturn::InQuarters);
         assert_eq!(fill(&mut buffer, 23, 1310), 23);
         while buffer.pop().is_some() {}
-        // nothing waits, and the memory of all 23 is still charged: 70 more find room in place of 93
+        // nothing waits, and the memory of all 23 is still charged: 70 more fit instead of 93
         assert_eq!(buffer.charged(), bytes(23 * 2304));
         assert_eq!(fill(&mut buffer, 260, 1310), 70);
         assert!(buffer.pop().is_some());

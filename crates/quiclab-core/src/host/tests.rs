@@ -1,4 +1,4 @@
-//! Tests of the host: cases by hand, then random hosts against invariants and a plain schedule.
+//! Tests of the host: cases by hand, then random hosts against invariants and a simple schedule.
 
 use super::*;
 use crate::link::{Delay, Distribution};
@@ -7,21 +7,21 @@ use crate::units::ByteCount;
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
 
-/// What reached a [`Probe`].
+/// Events at a [`Probe`].
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Log {
-    /// When each datagram was handed over.
+    /// Delivery time and number of each datagram.
     handed: Vec<(Time, u64)>,
-    /// When each deadline fired.
+    /// Each deadline, and the time at which it fired.
     fired: Vec<(Time, Time)>,
 }
 
 /// An endpoint that answers each datagram and each timer with `replies` packets.
 struct Probe {
     replies: u64,
-    /// Until when it prepares requests, after the first datagram.
+    /// End of its preparation of requests, after the first datagram.
     occupied: Time,
-    /// Deadlines to come, ascending; one is over with each wake that is not early.
+    /// Future deadlines, ascending; one is removed with each wake that is not early.
     deadlines: VecDeque<Time>,
     log: Arc<Mutex<Log>>,
     counters: Counters,
@@ -120,19 +120,19 @@ fn burst(count: u64, every: u64) -> Vec<(Time, Packet)> {
     (0..count).map(|id| (at(id * every), datagram(id, 1310))).collect()
 }
 
-/// A run of one element by itself.
+/// Output of a run of one element by itself.
 #[derive(Debug, Default, PartialEq)]
 struct Run {
     /// Packets that left: when, number, and when the endpoint made them.
     left: Vec<(Time, u64, Time)>,
     /// Ids of the datagrams dropped.
     dropped: Vec<u64>,
-    /// When each call happened.
+    /// Time of each call.
     calls: Vec<Time>,
 }
 
-/// Delivers `arrivals` and wakes `element` when it asks for it, until nothing is left. Of an arrival
-/// and a deadline at the same time, the deadline comes first if `wake_first`.
+/// Delivers `arrivals` and wakes `element` at its deadlines until nothing is left. Of an arrival and a
+/// deadline at the same time, the deadline comes first if `wake_first`.
 fn drive(element: &mut dyn Element, arrivals: &[(Time, Packet)], wake_first: bool) -> Run {
     let mut run = Run::default();
     let mut out = Outputs { record_drops: true, ..Outputs::default() };
@@ -168,7 +168,7 @@ fn statistic(host: &mut Host, now: Time, name: &str) -> f64 {
     metrics.get(name).expect("a known name")
 }
 
-/// A host that reads one datagram in 35 us from the default buffer of Linux, and where it ends.
+/// A host that reads one datagram in 35 us from the default buffer of Linux, and its final state.
 fn slow_reader(arrivals: &[(Time, Packet)]) -> (Host, Run, Log) {
     let config = crate::host::HostConfig {
         receive_buffer: Some(bytes(212_992)),
@@ -196,8 +196,8 @@ fn a_burst_of_260_at_one_instant_loses_166() {
     assert_eq!(statistic(&mut host, end, "cpu_busy_ms"), 3.29);
 }
 
-/// One each microsecond (about the 10 Gbit/s of the testbed): until the last arrival at 259 us reads
-/// begin at 0, 35, ... 245, that is 8 times; all their places are taken again, so 8 + 93 get in.
+/// One each microsecond (about the 10 Gbit/s of the testbed): until the last arrival at 259 us reads begin at
+/// 0, 35, ... 245, that is 8 times; all freed slots are filled again, so 8 + 93 are accepted.
 #[test]
 fn a_burst_of_260_at_one_each_microsecond_loses_159() {
     let (_, run, log) = slow_reader(&burst(260, 1));
@@ -313,7 +313,7 @@ fn slack_is_drawn_once_for_each_deadline() {
     let config = crate::host::HostConfig { timer_slack: slack.clone(), ..crate::host::HostConfig::default() };
     let deadlines = [at(1_000), at(10_000), at(20_000)];
     let (probe, log) = Probe::boxed(0, &deadlines);
-    // datagrams in between leave the deadline alone
+    // datagrams in between do not change the deadline
     drive(&mut Host::new(&config, 7, "client", probe), &burst(30, 900), true);
     let mut model = crate::link::DelayModel::new(&slack, RandomStream::new(7, "client.host"));
     let expected = deadlines.map(|deadline| (deadline, deadline + model.draw(deadline)));
@@ -375,8 +375,8 @@ fn an_endpoint_that_never_moves_its_deadline_cannot_hang_the_host() {
     assert_eq!(log.lock().unwrap().handed, [(at(13), 0)]);
 }
 
-/// What a host must do with arrivals in order, without timers: the plain way, packet by packet. The
-/// CPU reads as soon as it is free and something waits, and sends the replies before it reads again.
+/// Required output of a host for arrivals in order, without timers, computed packet by packet. The CPU reads
+/// as soon as it is free and a datagram waits, and sends the replies before it reads again.
 fn schedule(
     config: &crate::host::HostConfig,
     replies: usize,
@@ -385,7 +385,7 @@ fn schedule(
 ) -> (Log, Vec<Time>, Vec<u64>) {
     let (mut log, mut left, mut dropped) = (Log::default(), Vec::new(), Vec::new());
     let mut waiting: Vec<&Packet> = Vec::new();
-    let mut free_at = None; // the CPU is free from then on; `None`: from the beginning
+    let mut free_at = None; // the CPU is free from then on; `None`: from the start
     let mut read = |waiting: &mut Vec<&Packet>, start: Time| {
         let batch = waiting.len().min(config.receive_batch as usize);
         let mut clock = start + config.receive_call + config.receive_datagram * batch as u64;
@@ -473,7 +473,7 @@ proptest! {
         prop_assert_eq!(run.dropped, dropped);
     }
 
-    /// With timers and slack: everything in order, nothing early, and one CPU does it all.
+    /// With timers and slack: everything in order, nothing early, and one CPU for all tasks.
     #[test]
     fn keeps_order_and_is_never_early(
         config in any_config(), slack_us in 0u64..300, wake_us in 0u64..200, replies in 0u64..4,
@@ -505,7 +505,7 @@ proptest! {
         }
         prop_assert_eq!(run.left.len() as u64, replies * (log.handed.len() + log.fired.len()) as u64);
         prop_assert_eq!(host.counters().held, Count::default());
-        // each datagram and packet costs its own time; the calls can only add to it
+        // each datagram and packet costs its own time; calls can only add to it
         let end = *run.calls.last().expect("there are arrivals");
         let least = config.receive_datagram * log.handed.len() as u64
             + config.send_datagram * run.left.len() as u64;
@@ -513,7 +513,7 @@ proptest! {
         prop_assert!(least <= busy && busy <= end.since(Time::ZERO));
     }
 
-    /// A host that costs nothing changes nothing, and neither does the general path without costs.
+    /// A host without costs changes nothing, and neither does the general code path without costs.
     #[test]
     fn without_costs_it_is_not_there(
         replies in 0u64..4, arrivals in any_arrivals(), deadlines in any_deadlines(),

@@ -22,8 +22,8 @@ pub fn finish(mut sum: u64) -> u16 {
     !(sum as u16)
 }
 
-/// Sum of the pseudo-header of IPv6 (RFC 8200 section 8.1), or of IPv4 (RFC 9293 section 3.1): the two differ in widths
-/// only, not in what is added.
+/// Sum of the pseudo-header of IPv6 (RFC 8200 section 8.1), or of IPv4 (RFC 9293 section 3.1): the two differ
+/// only in field widths, not in the sum.
 #[must_use]
 pub fn pseudo_header(source: IpAddr, destination: IpAddr, protocol: u8, length: usize) -> u64 {
     let address = |address: IpAddr| match address {
@@ -33,7 +33,7 @@ pub fn pseudo_header(source: IpAddr, destination: IpAddr, protocol: u8, length: 
     address(source) + address(destination) + u64::from(protocol) + length as u64
 }
 
-/// The checksum after `before` was replaced by `after`; both begin at an even place of what is summed.
+/// The checksum after `before` was replaced by `after`; both begin at an even offset of the summed bytes.
 ///
 /// RFC 1624 section 3, equation 3: HC' = ~(~HC + ~m + m').
 pub(super) fn replaced(checksum: u16, before: &[u8], after: &[u8]) -> u16 {

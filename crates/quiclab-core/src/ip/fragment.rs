@@ -1,17 +1,17 @@
 //! Division of an IPv4 packet that allows it (RFC 791 section 3.2).
 //!
-//! What differs: options are copied into every fragment, also those without the "copied" flag, as in Linux' fast path for
-//! packets without options (which nearly all are).
+//! Difference from Linux: options are copied into every fragment, also those without the "copied" flag, as in its fast
+//! path for packets without options (which nearly all are).
 
 use super::checksum;
 use super::header::parse;
 use super::length::IPV4_HEADER;
 
-/// Data of the longest packet of IPv4 with the shortest header.
+/// Maximum data length of an IPv4 packet with the shortest header.
 const MAX_DATA: usize = 65_535 - IPV4_HEADER;
 
-/// Divides `packet` into fragments of at most `mtu` bytes; `None` if it must not be divided (DF, IPv6), is no packet, has
-/// nothing to divide or ends beyond the 65 535 bytes that a whole packet can have, or `mtu` has no room for eight bytes of
+/// Divides `packet` into fragments of at most `mtu` bytes; `None` if it must not be divided (DF, IPv6), is no valid
+/// packet, has no data or ends beyond the 65 535 bytes of a whole packet, or if `mtu` has no room for eight bytes of
 /// data.
 #[must_use]
 pub fn fragment(packet: &[u8], mtu: u16) -> Option<Vec<Vec<u8>>> {
@@ -21,7 +21,7 @@ pub fn fragment(packet: &[u8], mtu: u16) -> Option<Vec<Vec<u8>>> {
         return None;
     }
     let before = header.fragment;
-    // the places of such fragments would begin at 0 again
+    // the offsets of such fragments would begin at 0 again
     if data.is_empty() || before.map_or(0, |fragment| fragment.offset) + data.len() > MAX_DATA {
         return None;
     }

@@ -1,7 +1,7 @@
 //! Headers of IPv4 (RFC 791) and IPv6 with its extension headers (RFC 8200 section 4).
 //!
-//! [`parse`] is for packets that must be whole; [`read`] is for those of which the end may be missing, such as captured
-//! ones, and for looks at packets that nothing depends on.
+//! [`parse`] is for packets that must be whole; [`read`] is for those that may be truncated, such as captured ones, and
+//! for inspection of packets that nothing depends on.
 //!
 //! | | here | Linux |
 //! | --- | --- | --- |
@@ -14,12 +14,12 @@ use super::tuple::Ecn;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use thiserror::Error;
 
-/// What every link must carry whole (RFC 8200 section 5).
+/// Packet size that every link must carry whole (RFC 8200 section 5).
 pub const SMALLEST_IPV6_MTU: u16 = 1280;
-/// More extension headers than any host sends.
+/// Maximum number of extension headers; no host sends more.
 const MAX_EXTENSIONS: usize = 8;
 
-/// What a header says.
+/// Fields of an IP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpHeader {
     /// Sender.
@@ -28,50 +28,50 @@ pub struct IpHeader {
     pub destination: IpAddr,
     /// Protocol above IP and its extension headers (IANA number).
     pub protocol: u8,
-    /// Where that begins; in a fragment that is not the first, where its data begins.
+    /// Offset of the payload of that protocol; in a fragment that is not the first, offset of its data.
     pub payload: usize,
-    /// Length of the packet as its header says; bytes behind it do not belong to it.
+    /// Length of the packet according to its header; bytes behind it do not belong to it.
     pub length: usize,
-    /// Which part of a packet it is; `None`: it is whole.
+    /// Position of a fragment; `None` if the packet is whole.
     pub fragment: Option<Fragment>,
-    /// A router must not divide it: the DF bit of IPv4; always in IPv6.
+    /// Whether a router must not divide it: the DF bit of IPv4; always in IPv6.
     pub dont_fragment: bool,
     /// ECN field.
     pub ecn: Ecn,
 }
 
-/// Place of a fragment.
+/// Position of a fragment in its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// Bytes of the packet before it.
+    /// Offset of its data in bytes.
     pub offset: usize,
-    /// Others follow.
+    /// Whether more fragments follow.
     pub more: bool,
-    /// All fragments of a packet have the same.
+    /// Identification, the same in all fragments of a packet.
     pub identification: u32,
-    /// As far as every fragment tells it, the protocol: in IPv6 what follows the fragment header.
+    /// Protocol, as far as every fragment contains it: in IPv6 the next header of the fragment header.
     pub protocol: u8,
 }
 
-/// Why bytes are not an IP packet.
+/// Reason why bytes are not an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Malformed {
     /// Shorter than its header or than the length in its header.
     #[error("the packet is truncated")]
     Short,
-    /// Neither 4 nor 6.
+    /// Version neither 4 nor 6.
     #[error("expected IP version 4 or 6, got {0}")]
     Version(u8),
-    /// A length in the header contradicts another.
+    /// A length in the header contradicts another one.
     #[error("the lengths in the header contradict each other")]
     Length,
-    /// More extension headers than are read.
+    /// More extension headers than the maximum.
     #[error("there are more than {MAX_EXTENSIONS} extension headers")]
     Extensions,
 }
 
 impl IpHeader {
-    /// It has the first byte of the protocol above, and with it ports or type.
+    /// Whether it contains the first byte of the protocol above, and thus its ports or type.
     #[must_use]
     pub fn is_first(&self) -> bool {
         self.fragment.is_none_or(|fragment| fragment.offset == 0)
@@ -81,7 +81,7 @@ impl IpHeader {
 /// Reads the header of a packet.
 ///
 /// # Errors
-/// When `packet` does not begin with a whole IP packet.
+/// If `packet` does not begin with a whole IP packet.
 pub fn parse(packet: &[u8]) -> Result<IpHeader, Malformed> {
     let (header, fault) = read(packet)?;
     if packet.len() < header.length {
@@ -93,12 +93,12 @@ pub fn parse(packet: &[u8]) -> Result<IpHeader, Malformed> {
     fault.map_or(Ok(header), Err)
 }
 
-/// Reads the header of a packet that may be truncated: its fields unchanged, lengths not checked, so that the
-/// payload may begin behind its end. The second value says why the header or its extensions cannot be relied on; the
+/// Reads the header of a packet that may be truncated: its fields unchanged, lengths not checked, so that the payload
+/// may begin behind its end. The second value is the reason why the header or its extensions are unreliable; the
 /// protocol is then that of the first extension header that was not read.
 ///
 /// # Errors
-/// When not even the fixed part of a header is there.
+/// If the fixed part of a header is incomplete.
 pub fn read(packet: &[u8]) -> Result<(IpHeader, Option<Malformed>), Malformed> {
     match packet.first().ok_or(Malformed::Short)? >> 4 {
         4 => ipv4(packet),
@@ -151,7 +151,7 @@ fn ipv6(packet: &[u8]) -> Result<(IpHeader, Option<Malformed>), Malformed> {
         let rest = packet.get(header.payload..).unwrap_or_default();
         let skipped = match (header.protocol, rest) {
             // hop-by-hop options, routing, destination options (RFC 8200), mobility (RFC 6275), HIP (RFC 7401), Shim6
-            // (RFC 5533): in units of 8 bytes after the first
+            // (RFC 5533): in units of 8 bytes after the first ones
             (0 | 43 | 60 | 135 | 139 | 140, &[_, length, ..]) => usize::from(length) * 8 + 8,
             // authentication: in units of 4 bytes, less 2 (RFC 4302 section 2.2)
             (51, &[_, length, ..]) => usize::from(length) * 4 + 8,

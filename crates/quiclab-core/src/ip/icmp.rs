@@ -1,6 +1,7 @@
-//! Errors to senders, and how many of them: of a packet that is too big, ICMP "fragmentation needed and DF set" with the MTU
-//! (RFC 792, RFC 1191 section 4) and ICMPv6 "packet too big" (RFC 4443 section 3.2); of a segment of TCP that has no way now,
-//! "network unreachable" and "no route to destination" (RFC 4443 section 3.1), with which TCP tries again soon (RFC 6069).
+//! Errors to senders, and their rate limit: for a packet that is too big, ICMP "fragmentation needed and DF set" with
+//! the MTU (RFC 792, RFC 1191 section 4) and ICMPv6 "packet too big" (RFC 4443 section 3.2); for a TCP segment without
+//! a route at present, "network unreachable" and "no route to destination" (RFC 4443 section 3.1), after which TCP
+//! retries soon (RFC 6069).
 //!
 //! | | here | Linux |
 //! | --- | --- | --- |
@@ -21,21 +22,21 @@ const ICMPV6: u8 = 58;
 const MAX_ICMP: usize = 576;
 const LARGEST_ICMPV6: usize = SMALLEST_IPV6_MTU as usize;
 
-/// Addresses that errors come from; without one of a family there are no errors in it.
+/// Source addresses of errors; without an address of a family no errors are sent in it.
 type Router = (Option<Ipv4Addr>, Option<Ipv6Addr>);
 
-/// The error that tells the sender of `packet` to send at most `mtu` bytes; `None` where the RFCs want silence: for what is
-/// no packet, errors, all fragments but the first, multicast, broadcast and senders that are not one host (RFC 1812 section
-/// 4.3.2.7; RFC 4443 section 2.4 e, with its exception for multicast).
+/// Error that asks the sender of `packet` to send at most `mtu` bytes; `None` where the RFCs forbid it: for invalid
+/// packets, errors, all fragments but the first, multicast, broadcast and sources that are not one host (RFC 1812
+/// section 4.3.2.7; RFC 4443 section 2.4 e, with its exception for multicast).
 #[must_use]
 pub fn too_big(packet: &[u8], mtu: u16, router: Router) -> Option<Vec<u8>> {
     // the MTU of the next hop is in the last 16 bits (RFC 1191 section 4)
     error(packet, [(3, 4, mtu.into()), (2, 0, mtu.max(SMALLEST_IPV6_MTU).into())], router)
 }
 
-/// The error that tells the sender of a segment of TCP that there is no way to its destination now; `None` as with
-/// [`too_big`], for what is not TCP, for acknowledgements alone, and for SYN and RST: a connection that is there takes the error for
-/// a reason to try again after the same time instead of twice that (RFC 6069), where others would be given up.
+/// Error that reports to the sender of a TCP segment that its destination is unreachable at present; `None` as for
+/// [`too_big`], and for other protocols, pure acknowledgements, SYN and RST: an established connection retries after
+/// the same time instead of twice that (RFC 6069), where others would be given up.
 #[must_use]
 pub fn no_way(packet: &[u8], router: Router) -> Option<Vec<u8>> {
     if segment_kind(packet) != Some(SegmentKind::Data) {
@@ -47,7 +48,7 @@ pub fn no_way(packet: &[u8], router: Router) -> Option<Vec<u8>> {
 /// Type, code and the four bytes behind the checksum.
 type Kind = (u8, u8, u32);
 
-/// An error of one of the `kinds`, of ICMP and ICMPv6.
+/// Builds the error for ICMP or ICMPv6 from `kinds`.
 fn error(packet: &[u8], kinds: [Kind; 2], router: Router) -> Option<Vec<u8>> {
     let header = parse(packet).ok()?;
     let packet = &packet[..header.length];
@@ -72,7 +73,7 @@ fn error(packet: &[u8], kinds: [Kind; 2], router: Router) -> Option<Vec<u8>> {
     }
 }
 
-/// ICMP errors, and what cannot be told from one.
+/// Whether a packet is an ICMP error, or cannot be distinguished from one.
 fn is_error(header: &IpHeader, packet: &[u8]) -> bool {
     let kind = packet.get(header.payload);
     match header.protocol {
@@ -123,10 +124,10 @@ fn icmpv6(router: Ipv6Addr, to: Ipv6Addr, packet: &[u8], (kind, code, rest): Kin
     error
 }
 
-/// How many errors may be sent: a token bucket (RFC 4443 section 2.4 f, RFC 1812 section 4.3.2.8).
+/// Rate limit of errors: a token bucket (RFC 4443 section 2.4 f, RFC 1812 section 4.3.2.8).
 #[derive(Clone, Copy, Debug)]
 pub struct IcmpRateLimiter {
-    /// Time that is paid for; one error costs [`Self::INTERVAL`].
+    /// Accumulated time; one error costs [`Self::INTERVAL`].
     saved: Duration,
     at: Time,
 }
@@ -134,16 +135,16 @@ pub struct IcmpRateLimiter {
 impl IcmpRateLimiter {
     /// Mean time between errors.
     pub const INTERVAL: Duration = Duration::from_millis(1);
-    /// Errors at one time.
+    /// Maximum burst of errors.
     pub const BURST: u64 = 50;
 
-    /// A full bucket.
+    /// Creates a full bucket.
     #[must_use]
     pub fn new(now: Time) -> Self {
         Self { saved: Self::INTERVAL * Self::BURST, at: now }
     }
 
-    /// Whether one more may be sent now; it counts as sent.
+    /// Whether one more error may be sent now; if so, it is counted as sent.
     pub fn take(&mut self, now: Time) -> bool {
         self.saved = (self.saved + now.since(self.at)).min(Self::INTERVAL * Self::BURST);
         self.at = self.at.max(now);

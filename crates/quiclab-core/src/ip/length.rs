@@ -14,8 +14,8 @@ pub const ICMP_HEADER: usize = 8;
 /// TCP without options (RFC 9293 section 3.1).
 pub const TCP_HEADER: usize = 20;
 
-/// The header of IP and that of UDP or ICMP above it. TCP's varies: [`Segment::header_bytes`](crate::Segment) has
-/// it.
+/// Length of the IP header and that of UDP or ICMP. The length of a TCP header varies: see
+/// [`Segment::header_bytes`](crate::Segment).
 #[must_use]
 pub fn headers(tuple: FiveTuple) -> ByteCount {
     let ip = if tuple.source().is_ipv4() { IPV4_HEADER } else { IPV6_HEADER };

@@ -3,7 +3,7 @@
 use super::checksum::replaced;
 use super::tuple::Ecn;
 
-/// Sets the ECN field of a packet that [`super::read`] has read; the checksum of IPv4 follows (RFC 1624).
+/// Sets the ECN field of a packet that [`super::read`] has read, and updates the checksum of IPv4 (RFC 1624).
 pub fn set_ecn(packet: &mut [u8], field: Ecn) {
     if packet[0] >> 4 == 6 {
         packet[1] = packet[1] & !0x30 | field.codepoint() << 4;

@@ -1,7 +1,7 @@
-//! The maximum segment size that TCP announces in a SYN, lowered to what fits a tunnel (RFC 9293 section 3.7.1).
+//! The maximum segment size that TCP announces in a SYN, lowered to fit a tunnel (RFC 9293 section 3.7.1).
 //!
-//! The value counts the payload only, without options of IP and TCP (RFC 6691 section 2). The same as Linux' target
-//! `TCPMSS --set-mss`, which only ever lowers, too; an announcement is not added where there is none.
+//! The value counts the payload only, without options of IP and TCP (RFC 6691 section 2). As the Linux target `TCPMSS
+//! --set-mss`, it is only ever lowered; a missing announcement is not added.
 
 use super::checksum;
 use super::header::parse;
@@ -11,7 +11,7 @@ use std::net::IpAddr;
 const TCP: u8 = 6;
 const SYN: u8 = 2;
 
-/// Lowers the announced size in a SYN to what makes packets of at most `mtu` bytes; true if it changed the packet.
+/// Lowers the announced size in a SYN so that packets have at most `mtu` bytes; true if the packet was changed.
 pub fn clamp_mss(packet: &mut [u8], mtu: u16) -> bool {
     let Ok(header) = parse(packet) else { return false };
     if header.protocol != TCP || !header.is_first() {
@@ -32,7 +32,7 @@ pub fn clamp_mss(packet: &mut [u8], mtu: u16) -> bool {
     if u16::from_be_bytes([segment[at], segment[at + 1]]) <= most {
         return false;
     }
-    // whole words of what is summed: the value may begin in the middle of one
+    // whole words of the summed bytes: the value may begin in the middle of one
     let words = at & !1..(at + 3) & !1;
     let mut before = [0; 4];
     let before = &mut before[..words.len()];
@@ -44,7 +44,7 @@ pub fn clamp_mss(packet: &mut [u8], mtu: u16) -> bool {
     true
 }
 
-/// Where the value of the option "maximum segment size" is among `options`.
+/// Offset of the value of the option "maximum segment size" in `options`.
 fn announcement(options: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -56,7 +56,7 @@ fn announcement(options: &[u8]) -> Option<usize> {
                 if kind == 2 {
                     return (length == 4 && at + 4 <= options.len()).then_some(at + 2);
                 }
-                // shorter than itself: not an option (RFC 9293 section 3.1, MUST-7)
+                // length below the minimum: not an option (RFC 9293 section 3.1, MUST-7)
                 at += (length >= 2).then_some(length)?;
             }
         }

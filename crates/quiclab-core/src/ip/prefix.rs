@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 use thiserror::Error;
 
-/// All addresses that share the first bits of one.
+/// All addresses with a common prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IpPrefix {
     /// The first address.
@@ -16,26 +16,26 @@ pub struct IpPrefix {
     length: u8,
 }
 
-/// Why a string is not a range of addresses.
+/// Reason why a string is not a range of addresses.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PrefixError {
-    /// Not `ADDRESS/LENGTH`.
+    /// The string is not `ADDRESS/LENGTH`.
     #[error("expected an address range such as `10.77.0.0/24` or `fd77::/64`, got `{0}`")]
     Form(String),
     /// The length is larger than that of an address.
     #[error("expected a prefix of at most /{longest}, got `{text}`")]
     Length {
-        /// What was written.
+        /// The string.
         text: String,
         /// Bits of an address.
         longest: u8,
     },
-    /// Bits behind the prefix are set: perhaps a host was meant.
+    /// Bits behind the prefix are set: possibly a host was meant.
     #[error("expected `{meant}`, got `{text}`; bits after the prefix are set")]
     Host {
-        /// What was written.
+        /// The string.
         text: String,
-        /// The range it lies in.
+        /// The range that contains it.
         meant: IpPrefix,
     },
 }
@@ -60,7 +60,7 @@ impl IpPrefix {
         };
         Self { network, length }
     }
-    /// One address alone.
+    /// The range of a single address.
     #[must_use]
     pub fn host(address: IpAddr) -> Self {
         Self { network: address, length: bits(address) }
@@ -70,28 +70,28 @@ impl IpPrefix {
     pub const fn network(self) -> IpAddr {
         self.network
     }
-    /// Bits that all addresses share.
+    /// Length of the prefix in bits.
     #[must_use]
     pub const fn length(self) -> u8 {
         self.length
     }
-    /// Whether it is of IPv4.
+    /// Whether it is a range of IPv4.
     #[must_use]
     pub const fn is_ipv4(self) -> bool {
         self.network.is_ipv4()
     }
-    /// Whether `address` is one of them.
+    /// Whether `address` is in the range.
     #[must_use]
     pub fn contains(self, address: IpAddr) -> bool {
         self.network.is_ipv4() == address.is_ipv4() && Self::around(address, self.length) == self
     }
-    /// Whether there is an address in both.
+    /// Whether the ranges have an address in common.
     #[must_use]
     pub fn overlaps(self, other: Self) -> bool {
         let (wider, narrower) = if self.length <= other.length { (self, other) } else { (other, self) };
         wider.contains(narrower.network)
     }
-    /// The address `index` behind the first; `None` if the range has fewer.
+    /// The address at offset `index` from the first; `None` if the range has fewer.
     #[must_use]
     pub fn nth(self, index: u64) -> Option<IpAddr> {
         let host_bits = u32::from(bits(self.network) - self.length);

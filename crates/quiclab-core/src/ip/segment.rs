@@ -1,4 +1,4 @@
-//! What a segment of TCP is for (RFC 9293 section 3.1).
+//! Purpose of a TCP segment (RFC 9293 section 3.1).
 
 use super::header::parse;
 use super::length::TCP_HEADER;
@@ -8,20 +8,20 @@ const FIN: u8 = 1;
 const SYN: u8 = 2;
 const RST: u8 = 4;
 
-/// What of it matters to who carries it.
+/// Kind of a segment, as far as it matters to a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentKind {
-    /// It opens a connection.
+    /// Initiates a connection.
     Syn,
-    /// It aborts one.
+    /// Aborts a connection.
     Reset,
-    /// It has data, or ends them: it is sent again until it is acknowledged.
+    /// Contains data or FIN: retransmitted until it is acknowledged.
     Data,
-    /// It acknowledges, and nothing else.
+    /// Acknowledgement without data.
     Acknowledgement,
 }
 
-/// The kind of a segment of TCP; `None`: the packet is none, or a fragment that does not tell.
+/// Kind of a TCP segment; `None` if the packet is not TCP, or a fragment without the TCP header.
 #[must_use]
 pub fn segment_kind(packet: &[u8]) -> Option<SegmentKind> {
     let header = parse(packet).ok().filter(|header| header.protocol == TCP && header.is_first())?;

@@ -76,7 +76,7 @@ fn reads_ipv6_behind_extension_headers() {
     data.extend([9; 20]);
     let header = parse(&ipv6(0, &data)).unwrap();
     assert_eq!((header.protocol, header.payload), (6, 40 + 8 + 16 + 24));
-    // a fragment that is not the first: nothing behind its header is read
+    // a fragment that is not the first: nothing after its header is read
     let header = parse(&ipv6(44, &[0, 0, 0, 9, 1, 2, 3, 4, 0xff, 0xff])).unwrap();
     assert_eq!(
         header.fragment,
@@ -142,7 +142,7 @@ fn a_segment_that_has_no_way_is_tried_again_soon() {
     let (ack, fin, syn, rst) = (0x10, 1, 2, 4);
     let packet = ipv4(6, 0x4000, &segment(ack, 100));
     let error = no_way(&packet, ROUTER).unwrap();
-    // network unreachable, with what tells the segment
+    // network unreachable, with the bytes that identify the segment
     assert_eq!(error[20..28], [3, 0, error[22], error[23], 0, 0, 0, 0]);
     assert_eq!(checksum::finish(checksum::sum(&error[20..])), 0);
     assert_eq!(error[28..], packet);
@@ -187,7 +187,7 @@ fn errors_are_limited() {
         (0..1000).filter(|_| budget.take(Time::from_nanos(at))).count()
     };
     assert_eq!(sent(&mut budget, 0), 50);
-    // one for each millisecond, and what is left over counts later: 10.5 ms, then 0.5 ms
+    // one per millisecond, and the remainder counts later: 10.5 ms, then 0.5 ms
     assert_eq!(sent(&mut budget, 10_500_000), 10);
     assert_eq!(sent(&mut budget, 11_000_000), 1);
     assert_eq!(sent(&mut budget, 60_000_000_000), 50);
@@ -213,8 +213,8 @@ fn a_packet_is_divided_as_rfc_791_says() {
     assert_eq!(joined, data);
     assert_eq!(fragment(&ipv4(17, 0x4000, &data), 1300), None, "DF");
     assert_eq!(fragment(&ipv6(17, &data), 1300), None);
-    // itself a fragment, with offset 8150 x 8 = 65 200 (0x1fd6): 3000 bytes more end beyond 65 515, where 13 bits of offset
-    // would begin again; 312 do not
+    // a fragment itself, with offset 8150 x 8 = 65 200 (0x1fd6): 3000 bytes more end beyond 65 515, where 13
+    // bits of offset would wrap; 312 do not
     let mut last = ipv4(17, 0x1fd6, &data);
     assert_eq!(fragment(&last, 1300), None);
     last.truncate(20 + 312);
@@ -229,7 +229,7 @@ fn a_syn_announces_what_fits() {
         let header = if six { 40 } else { 20 };
         // MTU 1400 less 20 or 40 bytes of IP and 20 of TCP
         let most = 1400 - header as u16 - 20;
-        // the value begins at an even place, and at an odd one behind one byte of "no operation"
+        // the value begins at an even offset, and at an odd one after one byte of "no operation"
         for options in [&[2, 4, 5, 0xb4][..], &[1, 2, 4, 5, 0xb4], &[1, 1, 4, 2, 8, 2, 2, 4, 5, 0xb4]] {
             let mut packet = syn(options, six);
             assert_eq!(checksum::finish(tcp_sum(&packet)), 0);
@@ -268,7 +268,7 @@ fn prefixes_are_read_and_compared() {
     assert!(prefix("10.77.0.5/24").unwrap_err().to_string().starts_with("expected `10.77.0.0/24`"));
 }
 
-/// Bytes that look like a packet often enough to get past the first checks.
+/// Bytes that resemble a packet often enough to pass the first checks.
 fn packets() -> impl Strategy<Value = Vec<u8>> {
     let bytes = prop::collection::vec(any::<u8>(), 0..200);
     let protocol = prop::sample::select(vec![0u8, 1, 6, 17, 43, 44, 51, 58, 60]);
@@ -293,7 +293,7 @@ proptest! {
             let header = parse(&error).unwrap();
             prop_assert_eq!(header.length, error.len());
             prop_assert_eq!(header.destination, parse(&packet).unwrap().source);
-            // there is never an error about an error
+            // no error is sent about an error
             prop_assert_eq!(too_big(&error, 0, ROUTER), None);
         }
         if let Some(pieces) = fragment(&packet, mtu) {
@@ -304,7 +304,7 @@ proptest! {
         }
         let before = packet.clone();
         if clamp_mss(&mut packet, mtu) {
-            // a change of the value and the checksum keeps the sum what it was
+            // changing the value and the checksum preserves the sum
             prop_assert_eq!(checksum::finish(tcp_sum(&packet)), checksum::finish(tcp_sum(&before)));
         } else {
             prop_assert_eq!(packet, before);
@@ -338,7 +338,7 @@ fn another_ecn_field_keeps_the_checksum_right() {
     }
 }
 
-/// A truncated header has the fields that it contains; `parse` accepts whole packets only.
+/// The fields that a truncated header contains are read; `parse` accepts whole packets only.
 #[test]
 fn reads_what_is_left_of_a_packet() {
     // destination options of 16 bytes, then UDP

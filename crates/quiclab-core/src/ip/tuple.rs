@@ -1,4 +1,4 @@
-//! What headers say of a packet's way: addresses, ports, protocol, ECN field.
+//! Header fields that determine a packet's route: addresses, ports, protocol, ECN field.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,12 +31,12 @@ impl Ecn {
             Self::Ce => 0b11,
         }
     }
-    /// Field of a packet with this one that leaves a tunnel in which the outer packet got `outer` (RFC 6040 section 4.2, figure 4; Linux `INET_ECN_decapsulate`);
-    /// `None`: it is dropped.
+    /// ECN field of a packet with this one after a tunnel whose outer packet has `outer` (RFC 6040 section
+    /// 4.2, figure 4; Linux `INET_ECN_decapsulate`); `None` if it is dropped.
     #[must_use]
     pub const fn decapsulated(self, outer: Self) -> Option<Self> {
         match (self, outer) {
-            // congestion of which the packet cannot tell
+            // congestion that the packet cannot signal
             (Self::NotEct, Self::Ce) => None,
             (Self::NotEct, _) => Some(Self::NotEct),
             (Self::Ce, _) | (_, Self::Ce) => Some(Self::Ce),

@@ -1,8 +1,8 @@
 //! Aggregation: packets leave a link together, at the times at which it transmits.
 //!
-//! A Wi-Fi station sends what has accumulated while it waited for the medium as one A-MPDU (IEEE 802.11-2020 section
-//! 10.12); a DOCSIS modem sends in the slots that it is granted. The receiver gets the packets of a transmission at
-//! once.
+//! A Wi-Fi station sends the packets accumulated while it waited for the medium as one A-MPDU (IEEE 802.11-2020 section
+//! 10.12); a DOCSIS modem sends in the slots that it is granted. The receiver gets the packets of a transmission
+//! together.
 //!
 //! | | Wi-Fi | `netem slot` | here |
 //! | --- | --- | --- | --- |
@@ -26,7 +26,7 @@ pub struct AggregationConfig {
     pub interval: Duration,
 }
 
-/// When packets leave.
+/// Departure times of packets.
 #[derive(Debug)]
 pub(super) struct Aggregation {
     interval: u64,
@@ -35,14 +35,14 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    /// The model of `config`; `random` belongs to it alone.
+    /// Creates the model of `config`; `random` is its own stream.
     pub(super) fn new(config: AggregationConfig, mut random: RandomStream) -> Self {
         let interval = config.interval.as_nanos().max(1);
         let phase = random.bits() % interval;
         Self { interval, phase }
     }
 
-    /// When a packet leaves that is ready at `at`.
+    /// Departure time of a packet that is ready at `at`.
     pub(super) fn leaves(&self, at: Time) -> Time {
         let number = at.as_nanos().saturating_sub(self.phase).div_ceil(self.interval);
         Time::from_nanos(self.phase + number * self.interval)

@@ -1,7 +1,6 @@
-//! Capacity counted exactly: a rate over a time is a product of bit/s and ns.
+//! Exact arithmetic of capacity: a rate over a time is a product of bit/s and ns.
 
-/// One byte at one bit per second, in the unit of (bit/s x ns) in which capacities are compared
-/// exactly.
+/// One byte at one bit per second, in the unit of (bit/s x ns) in which capacities are compared exactly.
 pub(super) const UNITS_PER_BYTE: u128 = 8_000_000_000;
 
 /// Nanoseconds that `rate` needs for `units` of (bit/s x ns), rounded up.

@@ -1,12 +1,12 @@
-//! Changes of a link during a run, which its driver makes: those of the events of a scenario.
+//! Changes of a link during a run, made by its driver: those of the events of a scenario.
 //!
-//! A change applies to what holds when it is made: the options of the link, its conditions over time, and the changes before it that
-//! have not ended. When a change ends, what remains is applied again, in the same order: two overlapping changes can end in any
-//! order.
+//! A change applies to the current state: the options of the link, its conditions over time, and the changes
+//! before it that have not ended. When a change ends, the remaining ones are applied again, in the same
+//! order: two overlapping changes can end in any order.
 //!
 //! | | meaning |
 //! | --- | --- |
-//! | rate | that of serialisation, also of the packet in service: what has not left leaves at the new rate |
+//! | rate | that of serialisation, also of the packet in service: its remaining bits leave at the new rate |
 //! | delay | that of packets whose serialisation ends from then on, as with `conditions` |
 //! | loss | probability with which an arriving packet never reaches the queue |
 //! | up | while down, the rate is 0: a serialisation pauses, and packets wait |
@@ -17,27 +17,27 @@ use super::conditions::Condition;
 use crate::time::{Duration, Time};
 use crate::units::{DataRate, Probability};
 
-/// A change of a link; what is `None` stays.
+/// A change of a link; fields that are `None` stay unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkChange {
-    /// The rate becomes this one.
+    /// New rate.
     pub rate: Option<DataRate>,
-    /// The rate is multiplied, and rounded to whole bit/s.
+    /// Factor of the rate, rounded to whole bit/s.
     pub rate_factor: Option<f64>,
-    /// The mean of the one-way delay becomes this one.
+    /// New mean of the one-way delay.
     pub delay: Option<Duration>,
-    /// Is added to the mean of the one-way delay.
+    /// Added to the mean of the one-way delay.
     pub added_delay: Option<Duration>,
-    /// The loss probability becomes this one.
+    /// New loss probability.
     pub loss: Option<Probability>,
     /// Whether the link is up from then on.
     pub up: Option<bool>,
 }
 
-/// What holds at a link.
+/// Present state of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkState {
-    /// Rate of serialisation, 0 while the link is down; `None`: not a constant one.
+    /// Rate of serialisation, 0 while the link is down; `None` if it is not constant.
     pub rate: Option<DataRate>,
     /// Mean of the one-way delay.
     pub delay: Duration,
@@ -63,20 +63,20 @@ impl LinkChange {
     }
 }
 
-/// The changes of a link that hold.
+/// Active changes of a link.
 #[derive(Debug)]
 pub(super) struct Changes {
     /// The rate of the options, if it is constant.
     rate: Option<DataRate>,
     /// Delay and loss of the options.
     options: Condition,
-    /// With the number of each, in the order in which they were made.
+    /// Changes with their numbers, in the order in which they were made.
     made: Vec<(u64, LinkChange)>,
-    /// What of the packet in service has not left at an instant; `None`: its rate has not changed.
+    /// Remainder of the packet in service at an instant; `None` if its rate has not changed.
     rest: Option<Rest>,
 }
 
-/// What of a packet has not left, in (bit/s x ns).
+/// Remainder of a packet, in (bit/s x ns).
 #[derive(Clone, Copy, Debug)]
 struct Rest {
     packet: u64,
@@ -85,12 +85,12 @@ struct Rest {
 }
 
 impl Changes {
-    /// None yet.
+    /// Creates a state without changes.
     pub(super) const fn new(rate: Option<DataRate>, options: Condition) -> Self {
         Self { rate, options, made: Vec::new(), rest: None }
     }
 
-    /// Makes `change`, or ends that with this number.
+    /// Makes `change`, or ends the change with this number.
     pub(super) fn set(&mut self, number: u64, change: Option<LinkChange>) {
         match change {
             Some(change) => self.made.push((number, change)),
@@ -98,7 +98,7 @@ impl Changes {
         }
     }
 
-    /// What holds; `conditions` are those over time, if the link has some.
+    /// The present state; `conditions` are those over time, if the link has some.
     pub(super) fn state(&self, conditions: Option<&Condition>) -> LinkState {
         let Condition { delay, loss, arrives, .. } = *conditions.unwrap_or(&self.options);
         let mut state = LinkState { rate: self.rate, delay, loss, up: arrives };
@@ -109,13 +109,14 @@ impl Changes {
         state
     }
 
-    /// Delay and loss that hold.
+    /// Present delay and loss.
     pub(super) fn over(&self, conditions: Option<&Condition>) -> Condition {
         let LinkState { delay, loss, .. } = self.state(conditions);
         Condition { delay, loss, ..*conditions.unwrap_or(&self.options) }
     }
 
-    /// When the packet in service has left whose rate changes at `now` from `before` to `after`; `None`: not at this rate.
+    /// End of the packet in service, whose rate changes at `now` from `before` to `after`; `None` if it does
+    /// not end at this rate.
     pub(super) fn finish(
         &mut self,
         now: Time,

@@ -1,8 +1,8 @@
 //! Conditions of a link over time: rate, one-way delay, its deviation, loss, and whether the link is up.
 //!
 //! They come from a CSV file or from rows of the scenario and hold until the next time. Time 0 is the start of the run.
-//! At the end they start again (the time of the last row is the period, its values are not used) or hold, as rates of
-//! traces do (`trace`).
+//! At the end they restart (the time of the last row is the period, its values are not used) or hold, like the rates of
+//! traces (`trace`).
 //!
 //! | | meaning |
 //! | --- | --- |
@@ -26,7 +26,7 @@ use crate::units::Probability;
 use crate::{FieldPath, Problem, ProblemKind};
 use std::sync::Arc;
 
-/// What holds from a time on, except the rate.
+/// Conditions from a time on, except the rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Condition {
     /// Nanoseconds since the start of the run or of the pass.
@@ -34,12 +34,12 @@ pub(super) struct Condition {
     pub(super) delay: Duration,
     pub(super) deviation: Duration,
     pub(super) loss: Probability,
-    /// Whether what is transmitted arrives.
+    /// Whether transmitted packets arrive.
     pub(super) arrives: bool,
 }
 
 impl Condition {
-    /// That of the options of `link`.
+    /// Conditions set by the options of `link`.
     pub(super) const fn of(link: &LinkConfig) -> Self {
         let loss = match &link.loss {
             Some(Loss::Independent { probability }) => *probability,
@@ -53,25 +53,26 @@ impl Condition {
 #[derive(Clone, Debug)]
 pub struct Conditions {
     rows: Arc<[Condition]>,
-    /// Nanoseconds until the rows start again; `u64::MAX`: the last one holds.
+    /// Nanoseconds until the rows restart; `u64::MAX` if the last one holds.
     length: u64,
     /// The rate, where it changes or the link holds packets while it is down.
     pub(super) rates: Option<Trace>,
-    /// Whether the loss is that of the rows.
+    /// Whether the loss is given by the rows.
     pub(super) lossy: bool,
-    /// Whether delay or deviation are those of the rows.
+    /// Whether delay or deviation are given by the rows.
     pub(super) delayed: bool,
-    /// When the link goes down: nanoseconds since the start of the run or of the pass.
+    /// Times at which the link goes down: nanoseconds since the start of the run or of the pass.
     downs: Arc<[u64]>,
 }
 
 impl Conditions {
-    /// The conditions of `link`; `text` is that of the file, if they are in one. `None` if it has none.
+    /// The conditions of `link`; `text` is the content of the file, if they are in one. `None` if it has none.
     ///
-    /// Without `text`, those of a file cannot be made: only that they are in one is checked, and the result is `None`.
+    /// Without `text`, the conditions of a file cannot be created: only their place in a file is checked, and the
+    /// result is `None`.
     ///
     /// # Errors
-    /// The first thing that is wrong, below the path of the link.
+    /// The first error, below the path of the link.
     pub fn new(link: &LinkConfig, text: Option<&str>) -> Result<Option<Self>, Problem> {
         let Some(config) = &link.conditions else { return Ok(None) };
         let path = FieldPath::from("conditions");
@@ -171,7 +172,7 @@ impl Conditions {
         Ok(Self { rows: conditions.into(), length, rates, lossy, delayed, downs: downs.into() })
     }
 
-    /// When the link goes down for the first time at `from` or later; `None`: never.
+    /// First time, at `from` or later, at which the link goes down; `None` if never.
     #[must_use]
     pub fn first_down(&self, from: Time) -> Option<Time> {
         let from = from.as_nanos();
@@ -184,13 +185,13 @@ impl Conditions {
         of_pass(pass).or_else(next).map(|down| Time::ZERO + Duration::from_nanos(down))
     }
 
-    /// All that can hold.
+    /// All conditions of a pass.
     pub(super) fn rows(&self) -> &[Condition] {
         &self.rows
     }
 }
 
-/// At 0 s the conditions of a scenario are those of the link, so that neither is ignored.
+/// Checks that the conditions of a scenario at 0 s are those of the link, so that neither is ignored.
 fn check_start(link: &LinkConfig, config: &ConditionsConfig) -> Result<(), Problem> {
     let Some(first) = config.rows.first() else { return Ok(()) };
     let differs = |field: &str, link: String, row: String| {
@@ -208,7 +209,7 @@ fn check_start(link: &LinkConfig, config: &ConditionsConfig) -> Result<(), Probl
     Ok(())
 }
 
-/// Times begin at 0 and ascend: the row for which they do not, and the reason.
+/// Checks that times begin at 0 and ascend; an error has the row and the reason.
 fn check_order(rows: &[ConditionRow]) -> Result<(), (usize, String)> {
     match rows.first() {
         None => return Err((0, TraceError::Empty.to_string())),
@@ -229,35 +230,35 @@ fn check_order(rows: &[ConditionRow]) -> Result<(), (usize, String)> {
     Ok(())
 }
 
-/// A link's place in its conditions.
+/// Position of a link in its conditions.
 #[derive(Debug)]
 pub(super) struct ConditionCursor {
     conditions: Conditions,
-    /// The row that holds, from when, and until when.
+    /// The current row, its start, and its end.
     index: usize,
     since: u64,
     until: u64,
 }
 
 impl ConditionCursor {
-    /// At the start of the run.
+    /// Position at the start of the run.
     pub(super) fn new(conditions: Conditions) -> Self {
         let mut cursor = Self { conditions, index: 0, since: 0, until: 0 };
         cursor.enter(0, 0);
         cursor
     }
 
-    /// All that can hold.
+    /// All conditions of a pass.
     pub(super) fn rows(&self) -> &[Condition] {
         self.conditions.rows()
     }
 
-    /// What holds at the present place.
+    /// The current conditions.
     pub(super) fn now(&self) -> &Condition {
         &self.conditions.rows[self.index]
     }
 
-    /// Moves on to `at`; whether another row holds than before. Times do not go back.
+    /// Advances to `at`; returns whether the row has changed. Times do not go back.
     pub(super) fn advance(&mut self, at: Time) -> bool {
         let at = at.as_nanos();
         debug_assert!(at >= self.since, "conditions are asked for in the order of time");
@@ -268,7 +269,7 @@ impl ConditionCursor {
         let pass = if length == u64::MAX { 0 } else { at / length * length };
         let rows = &self.conditions.rows;
         let begun = |index: usize| rows.get(index).is_some_and(|row| row.start <= at - pass);
-        // most often the next one; the first one begins at 0, so there is one before the partition point
+        // usually the next one; the first one begins at 0, so there is one before the partition point
         let next = self.index + 1;
         let index = if begun(next) && !begun(next + 1) {
             next

@@ -35,7 +35,7 @@ pub struct LinkConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least("68 B"))]
     pub mtu: Option<ByteCount>,
-    /// What becomes of a larger one. Not `fragment` without `mtu`.
+    /// Treatment of a larger packet. Not `fragment` without `mtu`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub above_mtu: AboveMtu,
     /// Changes of the ECN field on the way to the link, such as those of a router that clears it: the first that applies
@@ -100,7 +100,7 @@ pub enum FramingKind {
     Ptm,
 }
 
-/// What becomes of an IP packet that is larger than the MTU of a link.
+/// Treatment of an IP packet that is larger than the MTU of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AboveMtu {

@@ -1,4 +1,4 @@
-//! A link from its options.
+//! Construction of a link from its options.
 
 use super::aggregation::Aggregation;
 use super::changes::Changes;
@@ -21,24 +21,24 @@ use crate::element::{DropReason, Outputs};
 use crate::queue::Discipline;
 use crate::random::RandomStream;
 
-/// What a link reads from files, parsed.
+/// Parsed files of a link.
 #[derive(Clone, Debug, Default)]
 pub struct LinkInputs {
-    /// The trace of its rate, if the rate has the kind `trace`.
+    /// Trace of the rate, if the rate has the kind `trace`.
     pub trace: Option<Trace>,
-    /// Its conditions over time, if it has some.
+    /// Conditions over time, if the link has some.
     pub conditions: Option<Conditions>,
     /// Whether the driver changes the link during the run ([`Link::change`]).
     pub changes: bool,
 }
 
 impl Link {
-    /// The link that a valid `config` describes, with its `inputs`. `name` names its random streams, `<name>.loss`,
-    /// `<name>.delay`, `<name>.aggregation`, `<name>.retransmission`, `<name>.queue` and `<name>.feedback` (the numbers
-    /// of reports).
+    /// Creates the link of a valid `config`, with its `inputs`. `name` names its random streams,
+    /// `<name>.loss`, `<name>.delay`, `<name>.aggregation`, `<name>.retransmission`, `<name>.queue` and
+    /// `<name>.feedback` (the numbers of reports).
     ///
     /// # Panics
-    /// If a trace is given for another kind of rate, or none for this kind; the same for conditions.
+    /// If a trace is given for another kind of rate, or none for this kind; likewise for conditions.
     #[must_use]
     pub fn new(config: &LinkConfig, inputs: LinkInputs, seed: u64, name: &str) -> Self {
         let LinkInputs { trace, conditions, changes } = inputs;
@@ -71,7 +71,7 @@ impl Link {
         }
         reorders |= config.delay.reorder && config.retransmission.is_some();
         let feedback = config.feedback.map(|config| {
-            // above the numbers of all endpoints, and apart from those of other links
+            // above the numbers of all endpoints, and distinct from those of other links
             let first_id = 1 << 63 | stream("feedback").bits() & !0xffff_ffff;
             Box::new(Feedback::new(config, first_id))
         });

@@ -12,8 +12,8 @@
 //! jitter, and scales its Pareto table (the same shape) by 4/3 instead of 2/sqrt(3), which makes the
 //! deviation 15 % larger than configured. Its delay without `distribution` is the uniform one.
 //!
-//! The cut at 0 raises the mean where it matters: for a normal delay with a deviation of a tenth of
-//! the mean it does not.
+//! Truncation at 0 raises the mean if the deviation is large: for a normal delay with a deviation of a tenth of the
+//! mean it does not.
 //!
 //! The Wi-Fi jitter is that of draft-huitema-ccwg-c4-test-04, section "Handling of High Jitter Environments": N1 stands
 //! for collision avoidance and deferral, N2 for retransmission. `deviation` is the "average jitter" of the draft, from
@@ -22,9 +22,9 @@
 //! (deviation - 1 ms) / 84 ms, and U(0, 7.5 ms) is subtracted where N2 > 1. As there, packets keep their order unless
 //! `reorder` is set, and a `deviation` of 0 is no jitter.
 //!
-//! With `every` the delay is that of the time at which a packet enters: a script that changes `tc-netem` again
-//! and again. The first change comes after a part of `every` that is drawn, too. A change is made in `steps` equal
-//! steps, the first at once and the others `every / steps` apart: of small falls fewer packets overtake.
+//! With `every` the delay of a packet is that of the time at which it enters: as a script that changes `tc-netem`
+//! repeatedly. The first change comes after a part of `every` that is also drawn. A change is made in `steps` equal
+//! steps, the first immediately and the others `every / steps` apart: fewer packets overtake after small decreases.
 
 use crate::link::{Delay, Distribution};
 use crate::random::RandomStream;
@@ -37,7 +37,7 @@ const PARETO_MEAN: f64 = 1.5;
 /// Its standard deviation: sqrt(shape / (shape - 2)) / (shape - 1) = sqrt(3) / 2.
 const PARETO_DEVIATION: f64 = 0.866_025_403_784_438_6;
 
-/// One draw of `config` from `random`: for a time that is needed once.
+/// One draw of `config` from `random`: for a time that is needed only once.
 #[must_use]
 pub fn draw(config: &Delay, random: RandomStream) -> Duration {
     DelayModel::new(config, random).draw(Time::ZERO)
@@ -46,7 +46,7 @@ pub fn draw(config: &Delay, random: RandomStream) -> Duration {
 /// Mean of the number of intervals of `WIFI_SHORT`, and the interval [ns].
 const WIFI_DEFERRALS: f64 = 1.0;
 const WIFI_SHORT: f64 = 1e6;
-/// The same of retransmissions.
+/// The same for retransmissions.
 const WIFI_RETRANSMISSIONS: f64 = 12.0;
 const WIFI_LONG: f64 = 7.5e6;
 
@@ -59,7 +59,7 @@ pub(crate) struct DelayModel {
     /// Constant where the deviation is 0.
     distribution: Distribution,
     random: RandomStream,
-    /// `None`: each draw is a new one.
+    /// `None` if each packet has a new draw.
     held: Option<SteppedDelay>,
 }
 
@@ -68,10 +68,10 @@ pub(crate) struct DelayModel {
 struct SteppedDelay {
     every: Duration,
     steps: u32,
-    /// The delay before the last change, and the one that was drawn then.
+    /// Delay before the last change, and delay drawn at that change.
     before: Duration,
     drawn: Duration,
-    /// When it was drawn; the first one is drawn before the run.
+    /// Time of the last draw; the first one is before the run.
     since: Time,
     next: Time,
 }
@@ -90,7 +90,7 @@ impl SteppedDelay {
 }
 
 impl DelayModel {
-    /// The model of `config`; `random` belongs to it alone.
+    /// Creates the model of `config`; `random` is its own stream.
     pub(crate) fn new(config: &Delay, random: RandomStream) -> Self {
         let distribution = match config.deviation {
             Duration::ZERO => Distribution::Constant,
@@ -108,12 +108,12 @@ impl DelayModel {
         model
     }
 
-    /// Conditions set mean and deviation of this distribution; a deviation of 0 may become another.
+    /// Sets the distribution whose mean and deviation are set by conditions; a deviation of 0 may become another.
     pub(crate) fn follow(&mut self, distribution: Distribution) {
         self.distribution = distribution;
     }
 
-    /// From now on mean and deviation are these.
+    /// Sets mean and deviation from now on.
     pub(crate) fn set(&mut self, mean: Duration, deviation: Duration) {
         (self.mean, self.deviation) = (mean, deviation.as_nanos() as f64);
     }
@@ -123,7 +123,7 @@ impl DelayModel {
         self.distribution == Distribution::Constant
     }
 
-    /// No delay drawn is shorter.
+    /// Lower bound of all draws.
     pub(crate) fn shortest(&self) -> Duration {
         let below_mean = match self.distribution {
             Distribution::Constant | Distribution::Wifi => 0.0,
@@ -135,7 +135,7 @@ impl DelayModel {
         Duration::from_nanos_f64(self.mean.as_nanos() as f64 - below_mean - f64::from(below_mean > 0.0))
     }
 
-    /// The delay of a packet that enters at `at`, not before the one before.
+    /// Delay of a packet that enters at `at`, not before the previous packet.
     pub(crate) fn draw(&mut self, at: Time) -> Duration {
         let Some(mut held) = self.held.take() else { return self.draw_new() };
         while held.next <= at {
@@ -159,13 +159,13 @@ impl DelayModel {
                 return Duration::from_nanos_f64(self.mean.as_nanos() as f64 + jitter);
             }
         };
-        // floating point, as every draw from a distribution; rounded to the nearest nanosecond
+        // floating point, as for every draw from a distribution; rounded to the nearest nanosecond
         Duration::from_nanos_f64(self.mean.as_nanos() as f64 + self.deviation * standard)
     }
 }
 
 impl DelayModel {
-    /// What Wi-Fi adds to the mean [ns].
+    /// Jitter of Wi-Fi, which is added to the mean [ns].
     fn wifi_jitter(&mut self) -> f64 {
         if self.deviation == 0.0 {
             return 0.0;
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(model.draw(Time::ZERO), Duration::from_nanos(1));
     }
 
-    /// Changes every 100 ms from a phase on that is drawn, in two steps 50 ms apart, the first at once.
+    /// Changes every 100 ms from a drawn phase on, in two steps 50 ms apart, the first immediately.
     #[test]
     fn a_held_delay_changes_at_its_times_and_in_steps() {
         let config = Delay {
@@ -324,14 +324,14 @@ mod tests {
             let some = 1.0 - libm::exp(-1.0);
             let expected = 1.0 - some / 2.0 + share * 90.0;
             assert!((mean - expected).abs() < 5.0 * libm::sqrt(variance / N as f64), "{average}: {mean}");
-            // none at all with e^-1 where no retransmission, or one of none, is added
+            // no jitter with e^-1 if no retransmission, or one of zero, is added
             let none = libm::exp(-1.0) * (1.0 - share * (1.0 - libm::exp(-12.0)));
             let zeros = values.iter().filter(|value| **value == 0.0).count() as f64 / N as f64;
             assert!(
                 (zeros - none).abs() <= 5.0 * libm::sqrt(none * (1.0 - none) / N as f64) + 1e-9,
                 "{average}"
             );
-            // long: N2 >= 4 is sure to exceed what N1 adds
+            // long: N2 >= 4 exceeds any contribution of N1
             let long = values.iter().filter(|value| **value > 30.0).count() as f64 / N as f64;
             // P(Poisson(12) <= 3) = e^-12 (1 + 12 + 72 + 288)
             let expected = share * (1.0 - libm::exp(-12.0) * 373.0);

@@ -1,8 +1,8 @@
 //! Departure times that are fixed when packets arrive, as those of netem.
 //!
-//! netem computes the departure of a packet when it is enqueued: it begins when the last packet in the queue leaves,
-//! and takes its length at the rate of this moment (`netem_enqueue` in net/sched/sch_netem.c of Linux). A later change
-//! of the rate (`tc qdisc change ... rate`) changes nothing for packets that wait.
+//! netem computes the departure of a packet when it is enqueued: serialisation begins when the last packet in
+//! the queue leaves, and takes its length at the present rate (`netem_enqueue` in net/sched/sch_netem.c of
+//! Linux). A later change of the rate (`tc qdisc change ... rate`) does not affect packets that wait.
 //!
 //! | | netem | here |
 //! | --- | --- | --- |
@@ -14,7 +14,7 @@ use crate::time::Time;
 use crate::units::ByteCount;
 use std::collections::VecDeque;
 
-/// The departures of the packets that wait, in their order, which is first in, first out.
+/// Departure times of the packets that wait, first in, first out.
 #[derive(Debug)]
 pub(super) struct FixedDepartures {
     pub(super) trace: TraceCursor,
@@ -28,13 +28,13 @@ impl FixedDepartures {
         Self { trace, last: Time::ZERO, waiting: VecDeque::new() }
     }
 
-    /// A packet of `size` has been enqueued at `now`.
+    /// Handles the enqueuing of a packet of `size` at `now`.
     pub(super) fn enqueued(&mut self, now: Time, size: ByteCount) {
         self.last = self.last.max(now) + self.trace.rate_at(now).time_for(size);
         self.waiting.push_back(self.last);
     }
 
-    /// When the packet leaves whose serialisation begins now.
+    /// Departure of the packet whose serialisation begins now.
     pub(super) fn next(&mut self) -> Option<Time> {
         self.waiting.pop_front()
     }

@@ -1,24 +1,24 @@
 //! Reports of a link to the sending end of the bearer that sends over it.
 //!
 //! The model is the frame DL DATA DELIVERY STATUS of 3GPP TS 38.425 (sections 5.4.2 and 5.5.2.2), by which
-//! the node that hosts RLC tells the one that hosts PDCP how a bearer fares. Only packets of a bearer
-//! count, told by their PDCP header; other traffic over the link does not.
+//! the node that hosts RLC reports the state of a bearer to the node that hosts PDCP. Only packets of a
+//! bearer count, identified by their PDCP header; other traffic over the link does not.
 //!
 //! | | TS 38.425 | here |
 //! | --- | --- | --- |
 //! | progress | highest delivered and highest transmitted PDCP SN, lists of lost NR-U SN | packets and bytes so far: transmitted (serialised), delivered (at the end of the link), lost (dropped anywhere in the link) |
-//! | desired buffer size | chosen by the node | what the link serialises in `desired_buffer` at its present rate |
-//! | buffered | not in the frame; follows from what was sent and transmitted | in the report |
+//! | desired buffer size | chosen by the node | the bytes that the link serialises in `desired_buffer` at its present rate |
+//! | buffered | not in the frame; follows from the packets sent and transmitted | in the report |
 //! | desired data rate | optional, bytes in a second | none: the buffer size limits enough |
 //! | when | left open (triggered, or polled by PDCP) | each `interval` while a packet is inside; a packet after silence polls |
-//! | delivery | known by RLC acknowledgements | known at once: a way back belongs into `delay` |
-//! | transport | GTP-U over an IP network | an output of its own, `delay` long, without loss |
+//! | delivery | known by RLC acknowledgements | known immediately: a return delay is to be included in `delay` |
+//! | transport | GTP-U over an IP network | a separate output, with delay `delay` and without loss |
 //!
-//! The first packet after a pause starts the interval; the report that finds the link empty is the
-//! last one until the next packet, so that an idle link is still. A link that is down for a time goes on
-//! reporting what it holds, so that the sending end hears when it is up again (TS 38.425 section 5.5.3.23
-//! has cause values for that, radio link outage and resume). A link whose trace has ended holds what it
-//! will never send and falls silent.
+//! The first packet after a pause starts the interval; the report of an empty link is the last one until the
+//! next packet, so that an idle link is silent. A link that is down for a time continues to report its
+//! backlog, so that the sending end learns when it is up again (TS 38.425 section 5.5.3.23 has cause values
+//! for that, radio link outage and resume). A link whose trace has ended holds packets that it will never
+//! send and falls silent.
 
 use crate::counters::{Count, Counters};
 use crate::delivery_status::DeliveryStatus;
@@ -31,29 +31,29 @@ use std::collections::VecDeque;
 /// Length of a report: IPv4, UDP, GTP-U with its options (TS 29.281) and a container of 28 B.
 pub(super) const REPORT_SIZE: ByteCount = ByteCount::from_bytes((IPV4_HEADER + UDP_HEADER + 12 + 28) as u64);
 
-/// The reports of a link.
+/// State of the reports of a link.
 #[derive(Debug)]
 pub(super) struct Feedback {
     config: crate::link::FeedbackConfig,
-    /// Arrived at the link.
+    /// Packets that arrived at the link.
     received: Count,
     transmitted: Count,
     delivered: Count,
     lost: Count,
-    /// When the next report is made; `None` while there is nothing to report.
+    /// Time of the next report; `None` while there is nothing to report.
     due: Option<Time>,
-    /// Made, and when they arrive.
+    /// Reports in transit with their arrival times.
     on_the_way: VecDeque<(Time, Box<Packet>)>,
-    /// Of the last packet: records of a report carry its flow.
+    /// Flow of the last packet: records of a report contain it.
     flow: FlowId,
     direction: Direction,
     next_id: u64,
-    /// Reports that have left.
+    /// Number of reports that have left.
     sent: Count,
 }
 
 impl Feedback {
-    /// Reports with numbers from `first_id` on.
+    /// Creates a state whose reports have numbers from `first_id` on.
     pub(super) fn new(config: crate::link::FeedbackConfig, first_id: u64) -> Self {
         Self {
             config,
@@ -70,7 +70,7 @@ impl Feedback {
         }
     }
 
-    /// `packet` has reached the link.
+    /// Handles the arrival of `packet` at the link.
     pub(super) fn received(&mut self, now: Time, packet: &Packet) {
         if of_a_bearer(packet) {
             self.received.add(packet.wire_size());
@@ -81,28 +81,28 @@ impl Feedback {
         }
     }
 
-    /// `packet` has been serialised.
+    /// Handles the end of the serialisation of `packet`.
     pub(super) fn transmitted(&mut self, packet: &Packet) {
         if of_a_bearer(packet) {
             self.transmitted.add(packet.wire_size());
         }
     }
 
-    /// `packet` leaves at the end of the link.
+    /// Handles the departure of `packet` at the end of the link.
     pub(super) fn delivered(&mut self, packet: &Packet) {
         if of_a_bearer(packet) {
             self.delivered.add(packet.wire_size());
         }
     }
 
-    /// `packet` is dropped.
+    /// Handles the drop of `packet`.
     pub(super) fn lost(&mut self, packet: &Packet) {
         if of_a_bearer(packet) {
             self.lost.add(packet.wire_size());
         }
     }
 
-    /// When something happens next: a report is made, or leaves.
+    /// Time at which the next report is made or leaves.
     pub(super) fn next_wake(&self) -> Option<Time> {
         let arrival = self.on_the_way.front().map(|(time, _)| *time);
         self.due.into_iter().chain(arrival).min()
@@ -113,7 +113,7 @@ impl Feedback {
         self.due.is_some_and(|due| due <= now)
     }
 
-    /// Makes a report. `rate` is the present one; a link that is `stuck` will never send what it holds.
+    /// Makes a report. `rate` is the present one; a link that is `stuck` will never send its backlog.
     pub(super) fn measure(&mut self, now: Time, rate: DataRate, stuck: bool, counters: &mut Counters) {
         let report = DeliveryStatus {
             measured: now,
@@ -152,13 +152,13 @@ impl Feedback {
         Some(packet)
     }
 
-    /// Reports that have left.
+    /// Number of reports that have left.
     pub(super) const fn sent(&self) -> Count {
         self.sent
     }
 }
 
-/// Whether `packet` is in a bearer: a PDCP header is the only encapsulation there is.
+/// Whether `packet` belongs to a bearer: a PDCP header is the only encapsulation.
 fn of_a_bearer(packet: &Packet) -> bool {
     packet.encapsulation > ByteCount::ZERO
 }

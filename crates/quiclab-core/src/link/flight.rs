@@ -1,20 +1,21 @@
-//! Packets in transit through a link: serialised, and due at its end after their delay.
+//! Packets in transit through a link, serialised and waiting for the end of their delay.
 
 use crate::packet::Packet;
 use crate::time::Time;
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Packets in flight, by the time they are due.
+/// Packets in flight, by due time.
 #[derive(Debug)]
 pub(super) enum Flight {
-    /// Without overtaking: each packet is due at its own time or with the one before it, if later.
+    /// Without overtaking: each packet is due at its own time or with the previous one, if later.
     InOrder(VecDeque<(Time, Box<Packet>)>),
     /// Each packet is due at its own time.
     Reordering { due: BinaryHeap<Departed>, departures: u64 },
 }
 
-/// A packet that may be overtaken. The greatest is the one that is due first; equal times keep the order of departure.
+/// A packet that may be overtaken. The greatest is the one that is due first; equal times keep the order of
+/// departure.
 #[derive(Debug)]
 pub(super) struct Departed {
     due: Time,
@@ -53,7 +54,7 @@ impl Flight {
         }
     }
 
-    /// `packet` sets off and is due at `time`, unless it has to wait for the one before it.
+    /// Adds `packet`, which is due at `time` unless it has to wait for the previous one.
     pub(super) fn push(&mut self, time: Time, packet: Box<Packet>) {
         match self {
             Self::InOrder(packets) => {
@@ -67,18 +68,18 @@ impl Flight {
         }
     }
 
-    /// Whether fewer than `limit` packets are in flight at `time`. Those that are due then have left.
+    /// Whether fewer than `limit` packets are in flight at `time`. Packets due by then have left.
     pub(super) fn has_room(&self, time: Time, limit: u64) -> bool {
         let (count, left) = match self {
             Self::InOrder(packets) => (packets.len(), packets.partition_point(|(due, _)| *due <= time)),
-            // looked through only where it is full at first sight
+            // counted only where the heap is full at first sight
             Self::Reordering { due, .. } if (due.len() as u64) < limit => return true,
             Self::Reordering { due, .. } => (due.len(), due.iter().filter(|it| it.due <= time).count()),
         };
         ((count - left) as u64) < limit
     }
 
-    /// When the next packet is due; `None` if none is in flight.
+    /// Time at which the next packet is due; `None` if none is in flight.
     pub(super) fn next_due(&self) -> Option<Time> {
         match self {
             Self::InOrder(packets) => packets.front().map(|(time, _)| *time),
@@ -86,7 +87,7 @@ impl Flight {
         }
     }
 
-    /// Takes out the next packet if it is due at `now`.
+    /// Removes the next packet if it is due at `now`.
     pub(super) fn pop_due(&mut self, now: Time) -> Option<Box<Packet>> {
         if self.next_due()? > now {
             return None;

@@ -1,7 +1,7 @@
-//! How long a packet is on the wire of a link: overhead, framing, fragments.
+//! Length of a packet on the wire of a link: overhead, framing, fragments.
 //!
-//! After CAKE (`cake_calc_overhead` in net/sched/sch_cake.c of Linux; man tc-cake, "Overhead compensation") and tc-stab: the
-//! overhead is added to the IP packet, the sum is at least `mpu`, and what results is framed.
+//! After CAKE (`cake_calc_overhead` in net/sched/sch_cake.c of Linux; man tc-cake, "Overhead compensation") and
+//! tc-stab: the overhead is added to the IP packet, the sum is at least `mpu`, and the result is framed.
 //!
 //! | framing | bytes on the wire of a packet of n bytes | |
 //! | --- | --- | --- |
@@ -14,8 +14,9 @@
 //! | length before the overhead | tc-stab: with the Ethernet header; CAKE: the IP packet | the IP packet, with the header of a bearer |
 //! | the result counts for | rate of the shaper, and its quantum | all that counts bytes in a link: serialisation, token bucket, policer, limits and quanta of the queue |
 //!
-//! A link with an `mtu` that cuts packets sends each fragment with an IPv4 header of its own (RFC 791 section 3.2: all but the
-//! last carry a multiple of 8 bytes). A cut packet is one entry of the queue, and is lost with any of its fragments.
+//! A link with an `mtu` that fragments packets sends each fragment with its own IPv4 header (RFC 791 section 3.2: all
+//! but the last contain a multiple of 8 bytes). A fragmented packet is one entry of the queue, and is lost with any of
+//! its fragments.
 
 use super::LinkConfig;
 use super::config::{AboveMtu, Framing, FramingKind};
@@ -42,14 +43,14 @@ impl Framing {
 #[derive(Clone, Copy, Debug)]
 pub struct WireFormat {
     overhead: ByteCount,
-    /// `None`: a packet is as long as it is.
+    /// `None` if a packet is sent as it is.
     framing: Option<Framing>,
     mtu: Option<ByteCount>,
     above_mtu: AboveMtu,
 }
 
 impl WireFormat {
-    /// That of a link.
+    /// Wire format of a link.
     #[must_use]
     pub fn of(config: &LinkConfig) -> Self {
         let LinkConfig { overhead_per_packet: overhead, framing, mtu, above_mtu, .. } = *config;
@@ -62,7 +63,7 @@ impl WireFormat {
         self.above_mtu == AboveMtu::Drop && self.mtu.is_some_and(|mtu| size > mtu)
     }
 
-    /// Number of fragments of an IP packet of `size`; 1: it is not cut.
+    /// Number of fragments of an IP packet of `size`; 1 if it is not fragmented.
     #[inline]
     pub(super) fn fragments(&self, size: ByteCount) -> u64 {
         match self.mtu {
@@ -142,7 +143,7 @@ mod tests {
         assert_eq!(none(-14, 0, 1500), 1486);
         assert_eq!((none(18, 64, 40), none(18, 64, 46), none(18, 64, 47)), (64, 64, 65));
         assert_eq!(none(-64, 0, 40), 0);
-        // the shortest length is that before the framing
+        // the minimum length is that before the framing
         assert_eq!(length(framing(FramingKind::Atm, 0, 64), 40), 106);
     }
 
@@ -166,7 +167,7 @@ mod tests {
     }
 
     proptest! {
-        /// The fragments of a packet hold its payload, none is above the MTU, and there is none too many.
+        /// The fragments of a packet contain its payload, none exceeds the MTU, and their number is minimal.
         #[test]
         fn fragments_hold_the_packet(size in 21u64..9000, mtu in 68u64..9000) {
             let config = LinkConfig { mtu: Some(bytes(mtu)), above_mtu: AboveMtu::Fragment, ..LinkConfig::default() };

@@ -1,37 +1,38 @@
-//! Packets that a link holds back at its end, identified individually: reordering as prescribed, of an exact depth.
+//! Packets that a link holds back at its end, identified individually: prescribed reordering with an exact depth.
 //!
 //! | | netem `reorder` | here |
 //! | --- | --- | --- |
-//! | which | each with a probability, or every n-th | numbers, counted from 0 in the order of arrival at the link |
-//! | how far | those chosen overtake all that is delayed | those named wait, for a time or until so many have passed |
+//! | selection | each with a probability, or every n-th | numbers, counted from 0 in the order of arrival at the link |
+//! | distance | selected packets overtake all delayed ones | listed packets wait, for a time or until a number of others have passed |
 //!
-//! Everything before is as without it: a held packet has been queued, serialised and delayed as the others. It
-//! leaves directly behind the packet that it waits for, before others that are due at that instant.
+//! All earlier stages are unaffected: a held packet has been queued, serialised and delayed as the others. It leaves
+//! directly behind the packet that it waits for, before others that are due at that instant.
 
 use crate::link::Hold;
 use crate::packet::Packet;
 use crate::time::{Duration, Time};
 use std::collections::BTreeMap;
 
-/// Which packets are to be held, and those that are.
+/// Packets to be held, and packets that are held.
 #[derive(Debug)]
 pub(super) struct HoldList {
-    /// By number of arrival, those still to come.
+    /// Packets to be held that have not arrived, by number of arrival.
     listed: BTreeMap<u64, Hold>,
     /// Number of the next arrival.
     next_arrival: u64,
-    /// By [`Packet::id`]: inside the link, not yet at its end. One that the queue drops stays here.
+    /// Packets to be held that are inside the link, not yet at its end, by [`Packet::id`]. One that the queue drops
+    /// stays here.
     marked: BTreeMap<u64, Hold>,
-    /// In the order in which they came to be held.
+    /// Held packets, in the order in which their holds began.
     held: Vec<HeldPacket>,
 }
 
 #[derive(Debug)]
 struct HeldPacket {
     packet: Box<Packet>,
-    /// When it leaves at the latest.
+    /// Latest departure.
     due: Time,
-    /// How many more have to pass; `None`: it waits for its time.
+    /// Number of packets that still have to pass; `None` if it waits for its time.
     behind: Option<u64>,
 }
 
@@ -43,7 +44,7 @@ impl HoldList {
         (!holds.is_empty()).then(|| Box::new(holding))
     }
 
-    /// A packet arrives at the link. To be called once for each, those that are lost included.
+    /// Handles the arrival of a packet at the link. To be called once for each, lost packets included.
     pub(super) fn arrives(&mut self, packet: &Packet) {
         if let Some(hold) = self.listed.remove(&self.next_arrival) {
             self.marked.insert(packet.id, hold);
@@ -51,8 +52,8 @@ impl HoldList {
         self.next_arrival += 1;
     }
 
-    /// The packet with this identifier reaches the end of the link at `now`: whether it is held there, and how
-    /// long.
+    /// The hold of the packet with this identifier, which reaches the end of the link: its duration and the number of
+    /// packets that have to pass.
     pub(super) fn holds(&mut self, id: u64) -> Option<(Duration, Option<u64>)> {
         self.marked.remove(&id).map(|hold| (hold.by, hold.behind))
     }
@@ -62,7 +63,7 @@ impl HoldList {
         self.held.push(HeldPacket { packet, due: now + by, behind });
     }
 
-    /// A packet leaves the link at `now` and passes those that are held.
+    /// Handles the departure of a packet at `now`, which passes those that are held.
     pub(super) fn passed(&mut self, now: Time) {
         for held in &mut self.held {
             if let Some(left) = &mut held.behind {
@@ -74,12 +75,12 @@ impl HoldList {
         }
     }
 
-    /// When the next of those that are held leaves.
+    /// Time at which the next held packet leaves.
     pub(super) fn next_due(&self) -> Option<Time> {
         self.held.iter().map(|held| held.due).min()
     }
 
-    /// Takes out the one that leaves first.
+    /// Removes the packet that leaves first.
     pub(super) fn pop(&mut self) -> Option<Box<Packet>> {
         let due = self.next_due()?;
         let first = self.held.iter().position(|held| held.due == due)?;

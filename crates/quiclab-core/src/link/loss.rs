@@ -1,4 +1,4 @@
-//! Loss of a link: which arriving packets never reach its queue.
+//! Loss of a link, before its queue.
 //!
 //! Independent losses, the two-state model of Gilbert (1960) and Elliott (1963), or a list.
 //! The Gilbert-Elliott model starts in the good state and may change it before each packet, then
@@ -9,12 +9,12 @@ use crate::link::Loss;
 use crate::random::RandomStream;
 use crate::units::Probability;
 
-/// Decides for each arriving packet in turn.
+/// Decides on the loss of each arriving packet in turn.
 #[derive(Debug)]
 pub(super) enum LossModel {
     /// All packets pass.
     None,
-    /// Each packet with the same probability, or with that of the conditions at its arrival.
+    /// Each packet is lost with the same probability, or with that of the conditions at its arrival.
     Independent { probability: Probability, random: RandomStream },
     /// Two states.
     GilbertElliott(GilbertElliott),
@@ -34,14 +34,14 @@ pub(super) struct GilbertElliott {
 
 #[derive(Debug)]
 pub(super) struct Listed {
-    /// Numbers of the arrivals to lose that are still to come, descending.
+    /// Numbers of future arrivals to be lost, descending.
     remaining: Vec<u64>,
     /// Number of the next arrival.
     next_arrival: u64,
 }
 
 impl LossModel {
-    /// The model of `config`; `random` belongs to it alone.
+    /// Creates the model of `config`; `random` is its own stream.
     pub(super) fn new(config: Option<&Loss>, random: RandomStream) -> Self {
         match config {
             None => Self::None,
@@ -67,19 +67,19 @@ impl LossModel {
         }
     }
 
-    /// Losses with a probability that conditions set; `random` belongs to them alone.
+    /// Creates losses with a probability that conditions set; `random` is their own stream.
     pub(super) fn following(random: RandomStream) -> Self {
         Self::Independent { probability: Probability::ZERO, random }
     }
 
-    /// From now on the probability is this one, if losses are independent.
+    /// Sets the probability from now on, if losses are independent.
     pub(super) fn set(&mut self, now: Probability) {
         if let Self::Independent { probability, .. } = self {
             *probability = now;
         }
     }
 
-    /// Whether the packet that arrives now is lost. To be asked once for each arrival.
+    /// Whether the packet that arrives now is lost. To be called once for each arrival.
     pub(super) fn loses_next(&mut self) -> bool {
         match self {
             Self::None => false,

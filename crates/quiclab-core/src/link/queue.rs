@@ -1,7 +1,7 @@
-//! What waits for serialisation: packets of a link in a queue discipline.
+//! Packets of a link that wait for serialisation in a queue discipline.
 //!
-//! Limits of drop-tail include the packet in service (see `queue/drop_tail.rs`); all other disciplines count what
-//! waits, as their Linux counterparts below a shaper do.
+//! Limits of drop-tail include the packet in service (see `queue/drop_tail.rs`); all other disciplines count
+//! waiting packets only, as their Linux counterparts below a shaper.
 
 use crate::ip::Ecn;
 use crate::packet::Packet;
@@ -9,7 +9,7 @@ use crate::queue::{FlowKey, Item, segment_of};
 use crate::segment::Segment;
 use crate::units::ByteCount;
 
-/// A packet and what a discipline counts of it, so that it need not look at the packet.
+/// A packet and its properties that a discipline uses, so that it need not read the packet.
 #[derive(Debug)]
 pub(super) struct Queued {
     pub(super) packet: Box<Packet>,

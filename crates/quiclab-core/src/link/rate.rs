@@ -1,9 +1,8 @@
-//! How fast a link serialises: not at all limited, at a constant rate, or shaped.
+//! Serialisation of a link: unlimited, at a constant rate, or shaped.
 //!
-//! All kinds answer one question: a packet begins its serialisation now, when does the last
-//! bit leave? Each answer is rounded up to a nanosecond, so a link is never faster than its rate,
-//! and slower by less than 1 ns a packet (2 ppm for 1310-byte packets at 20 Mbit/s; `netem` rounds
-//! down instead).
+//! All kinds compute when the last bit of a packet leaves whose serialisation begins now. The result is
+//! rounded up to a nanosecond, so a link is never faster than its rate, and slower by less than 1 ns per
+//! packet (2 ppm for 1310-byte packets at 20 Mbit/s; `netem` rounds down instead).
 
 use super::departures::FixedDepartures;
 use super::token_bucket::TokenBucket;
@@ -22,14 +21,14 @@ pub(super) enum Serialiser {
     TokenBucket(TokenBucket),
     /// A rate over time, or opportunities, from a file.
     Trace(TraceCursor),
-    /// A rate over time from a file, of which each packet has that of its arrival.
+    /// A rate over time from a file; each packet has that of its arrival.
     Fixed(FixedDepartures),
 }
 
 impl Serialiser {
-    /// When the last bit of a packet of `size` leaves whose serialisation may begin at `start`.
-    /// `None`: never, because the trace ends before. The packet then occupies the serialiser for
-    /// good. `start` must not be earlier than the end of the packet before.
+    /// Departure of the last bit of a packet of `size` whose serialisation may begin at `start`. `None` if
+    /// never, because the trace ends before: the packet then occupies the serialiser indefinitely. `start`
+    /// must not be earlier than the end of the previous packet.
     pub(super) fn finish(&mut self, start: Time, size: ByteCount) -> Option<Time> {
         match self {
             Self::Unlimited => Some(start),
@@ -41,8 +40,8 @@ impl Serialiser {
         }
     }
 
-    /// The present rate, by which a queue's limit in time is judged. Of a token bucket it is the
-    /// refill rate, of a list of opportunities the mean.
+    /// The present rate, for queue limits in units of time. For a token bucket it is the refill rate, for a
+    /// list of opportunities the mean.
     pub(super) fn rate_at(&mut self, now: Time) -> DataRate {
         match self {
             Self::Unlimited => DataRate::from_bits_per_second(u64::MAX),

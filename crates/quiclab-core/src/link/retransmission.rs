@@ -1,9 +1,9 @@
 //! Retransmission by the link: a transmission fails with a probability and is repeated after a time.
 //!
 //! HARQ of LTE and NR repeats a transport block, in FDD of LTE 8 ms later (eight processes in parallel, 3GPP TS 36.321
-//! section 5.4.2 and TS 36.213 section 8); what all its transmissions do not bring across is sent anew by RLC in
-//! acknowledged mode (TS 36.322 section 5.2), or lost. Wi-Fi repeats a frame in the same way, up to a retry limit
-//! (IEEE 802.11-2020 section 10.3.4.4).
+//! section 5.4.2 and TS 36.213 section 8); a block whose transmissions all fail is retransmitted by RLC in acknowledged
+//! mode (TS 36.322 section 5.2), or lost. Wi-Fi repeats a frame in the same way, up to a retry limit (IEEE 802.11-2020
+//! section 10.3.4.4).
 //!
 //! | | LTE, NR, Wi-Fi | here |
 //! | --- | --- | --- |
@@ -19,7 +19,7 @@ use crate::units::Probability;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Transmissions of a packet at most, so that the loop ends: 0.9 to this power is 0 in any run.
+/// Maximum number of transmissions of a packet, so that the loop ends: 0.9 to this power is 0 in any run.
 const MAX_TRANSMISSIONS: u32 = 10_000;
 
 /// Failed transmissions and their repetition by the link.
@@ -49,7 +49,7 @@ const fn transmissions() -> u32 {
     5
 }
 
-/// Draws what happens to each packet.
+/// Draws the transmissions of each packet.
 #[derive(Debug)]
 pub(super) struct Retransmission {
     config: RetransmissionConfig,
@@ -57,12 +57,12 @@ pub(super) struct Retransmission {
 }
 
 impl Retransmission {
-    /// The model of `config`; `random` belongs to it alone.
+    /// Creates the model of `config`; `random` is its own stream.
     pub(super) fn new(config: RetransmissionConfig, random: RandomStream) -> Self {
         Self { config, random }
     }
 
-    /// The time that failures add to the next packet; `None`: it is lost.
+    /// The delay that failures add to the next packet; `None` if it is lost.
     pub(super) fn draw(&mut self) -> Option<Duration> {
         let mut added = Duration::ZERO;
         for transmission in 1..=MAX_TRANSMISSIONS {

@@ -35,8 +35,8 @@ impl Log {
     }
 }
 
-/// Feeds `arrivals` to `link` and wakes it as it asks; where `late` says so, wakes that are due
-/// before the next arrival are left out. Counters are checked after each call.
+/// Feeds `arrivals` to `link` and wakes it at its deadlines; where `late` is set, wakes that are due before
+/// the next arrival are omitted. Counters are checked after each call.
 fn drive_late(link: &mut Link, arrivals: &[(Time, Packet)], late: &[bool]) -> Log {
     let mut log = Log::default();
     let mut out = Outputs { record_drops: true, ..Outputs::default() };
@@ -69,7 +69,7 @@ fn drive(link: &mut Link, arrivals: &[(Time, Packet)]) -> Log {
     drive_late(link, arrivals, &[])
 }
 
-/// Moves `out` into `log` and checks that nothing is counted that did not happen.
+/// Moves `out` into `log` and checks that counters match the events.
 fn drain(link: &mut Link, now: Time, received: Count, out: &mut Outputs, log: &mut Log) {
     log.delivered.extend(out.packets.drain(..).map(|(_, packet)| (now, packet.id)));
     log.dropped.extend(out.drops.drain(..).map(|(reason, packet)| (reason, packet.id)));
@@ -152,7 +152,7 @@ fn without_a_rate_there_is_only_delay() {
     };
     let arrivals = packets(&[(0, 1500), (0, 1500), (20, 1500)]);
     assert_eq!(drive(&mut link(&config), &arrivals).delivered_micros(), [30, 30, 50]);
-    // and without a delay, packets come out of the call that brought them
+    // and without a delay, packets leave in the call in which they arrive
     let mut through = link(&crate::link::LinkConfig::default());
     let mut out = Outputs::default();
     through.receive(Time::from_nanos(5), Port(0), Box::default(), &mut out);
@@ -164,7 +164,7 @@ fn without_a_rate_there_is_only_delay() {
 fn a_limit_of_n_packets_holds_exactly_n() {
     for limit in [1, 2, 100] {
         let queue = QueueConfig::DropTail(DropTail { packets: Some(limit), ..DropTail::default() });
-        // a burst, and one more in the very instant in which the first one has left
+        // a burst, and one more in the instant in which the first one has left
         let mut arrivals = vec![(0, 1000); limit as usize + 3];
         arrivals.push((999, 1000));
         arrivals.push((1000, 1000));
@@ -218,7 +218,7 @@ fn a_token_bucket_passes_bursts_and_drops_what_can_never_pass() {
 
 #[test]
 fn rates_of_a_trace() {
-    // 1000 bytes in the first millisecond, 250 in the second, again and again
+    // 1000 bytes in the first millisecond, 250 in the second, repeated
     let text = "time_ms,rate_mbps\n0,8\n1,2\n2,0\n";
     let mut looped = traced(text, TraceFormat::Csv, TraceEnd::Loop);
     // 1250 bytes a pass: [0, 2 ms), 500 in [2 ms, 2.5 ms), 625 until [3.5 ms), the last after idling
@@ -310,7 +310,7 @@ fn jitter_overtakes_only_where_it_may() {
             position[id as usize] = place;
         }
         let overtakings = position.windows(2).filter(|pair| pair[1] < pair[0]).count();
-        // neighbouring pairs share a packet, which can at most treble the variance
+        // neighbouring pairs share a packet, which can at most triple the variance
         let error = libm::sqrt(3.0 * n as f64 * p * (1.0 - p));
         assert!((overtakings as f64 - (n - 1) as f64 * p).abs() < 5.0 * error, "{overtakings}");
     }
@@ -385,7 +385,7 @@ fn a_policer_passes_a_burst_and_then_its_rate() {
     link.statistics(Time::from_nanos(10_000_000_000), &mut metrics);
     assert_eq!(metrics.get("dropped_policed_packets"), Some(4998.0));
     assert_eq!(link.counters().balance(), (0, 0));
-    // no queue before it, and none behind it: a packet needs its serialisation only
+    // no queue before or behind it: a packet needs its serialisation only
     assert!(log.delivered.iter().all(|(time, id)| time.as_nanos() == 1_000_000 * (id + 1)));
 }
 
@@ -398,12 +398,12 @@ fn a_policer_needs_no_rate_and_counts_no_random_loss() {
         .map(|id| (Time::from_nanos(id), Packet { id, size: bytes(700), ..Packet::default() }))
         .collect();
     let log = drive(&mut link, &arrivals);
-    // what is lost behind the policer has taken its tokens
+    // packets lost behind the policer have consumed tokens
     assert_eq!(log.dropped_for(DropReason::Loss), [0, 1]);
     assert_eq!(log.dropped_for(DropReason::Policed), [2, 3]);
 }
 
-/// The first change that applies is made: ECT(1) becomes ECT(0), and what else is capable loses its field.
+/// The first matching change is made: ECT(1) becomes ECT(0), and other ECN-capable packets lose their field.
 #[test]
 fn the_ecn_field_is_changed_by_the_first_rule_that_applies() {
     let config: LinkConfig = toml::from_str(

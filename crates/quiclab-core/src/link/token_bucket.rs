@@ -1,8 +1,8 @@
 //! Token bucket: of a shaper, after Linux `tc-tbf`, and of a policer, after `act_police`.
 //!
 //! The bucket starts full with `burst` bytes and refills at `rate` up to `burst`. A packet leaves
-//! at once, without serialisation time, as soon as the bucket holds as many tokens as it has
-//! bytes. Hence at most rate x window + burst leaves in any window.
+//! immediately, without serialisation time, as soon as the bucket contains as many tokens as it has bytes.
+//! Hence at most rate x window + burst leaves in any window.
 //!
 //! | | tc-tbf | here |
 //! | --- | --- | --- |
@@ -11,22 +11,22 @@
 //! | `limit` or `latency` | bytes that wait | the limits of the link's queue, which include the packet that waits for tokens |
 //! | `peakrate`, `mtu`, `mpu` | optional second bucket, rounding of sizes | none |
 //!
-//! A policer has no queue: a packet that meets fewer tokens than it has bytes is dropped, and takes none (RFC 2697
-//! section 3 with one bucket and two colours).
+//! A policer has no queue: a packet with more bytes than there are tokens is dropped, and consumes none (RFC
+//! 2697 section 3 with one bucket and two colours).
 //!
 //! | | act_police | here |
 //! | --- | --- | --- |
 //! | tokens | nanoseconds at the rate, rounded | exact integers |
 //! | sizes | with the header of Ethernet | with `overhead_per_packet` and `framing` |
-//! | packet that does not conform | dropped, or what `conform-exceed` says | dropped (`policed`) |
+//! | packet that does not conform | dropped, or the action of `conform-exceed` | dropped (`policed`) |
 //! | `peakrate`, `avrate`, `mtu`, packets per second | optional | none |
 
 use super::capacity::{UNITS_PER_BYTE, nanos_for};
 use crate::time::{Duration, Time};
 use crate::units::{ByteCount, DataRate};
 
-/// The bucket and when it was last looked at. Tokens are counted in units of (bit/s x ns), of
-/// which `rate` bring that many each nanosecond.
+/// The bucket and the time of its last update. Tokens are counted in units of (bit/s x ns), of which `rate`
+/// are added each nanosecond.
 #[derive(Debug)]
 pub(super) struct TokenBucket {
     rate: DataRate,
@@ -37,7 +37,7 @@ pub(super) struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// A full bucket. `rate` must not be 0.
+    /// Creates a full bucket. `rate` must not be 0.
     pub(super) fn new(rate: DataRate, burst: ByteCount) -> Self {
         Self { rate, burst, tokens: units(burst), updated: Time::ZERO }
     }
@@ -50,10 +50,10 @@ impl TokenBucket {
         self.burst
     }
 
-    /// When a packet of `size` leaves that is the next one from `start` on.
+    /// Departure of a packet of `size` that is the next one from `start` on.
     ///
     /// # Panics
-    /// In debug builds if `size` is above the burst: the link has dropped such packets.
+    /// In debug builds if `size` exceeds the burst: the link has dropped such packets.
     pub(super) fn finish(&mut self, start: Time, size: ByteCount) -> Time {
         debug_assert!(size <= self.burst, "no packet above the burst reaches the bucket");
         self.refill(start);
@@ -66,7 +66,7 @@ impl TokenBucket {
         self.updated
     }
 
-    /// Whether a packet of `size` that arrives at `now` conforms; if so, it has taken its tokens.
+    /// Whether a packet of `size` that arrives at `now` conforms; if so, it consumes its tokens.
     pub(super) fn conforms(&mut self, now: Time, size: ByteCount) -> bool {
         self.refill(now);
         let left = self.tokens.checked_sub(units(size));
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(bucket.finish(micros(0), ByteCount::from_bytes(3000)), micros(0));
         // 500 tokens at 500, so 700 more are needed
         assert_eq!(bucket.finish(micros(500), ByteCount::from_bytes(1200)), micros(1200));
-        // after a second the bucket is full, not fuller
+        // after a second the bucket is full and contains no more than its burst
         assert_eq!(bucket.finish(micros(1_000_000), ByteCount::from_bytes(3000)), micros(1_000_000));
         assert_eq!(bucket.finish(micros(1_000_000), ByteCount::from_bytes(1)), micros(1_000_001));
     }
@@ -140,7 +140,7 @@ mod tests {
         for _ in 0..3 {
             next = bucket.finish(next, ByteCount::from_bytes(1));
         }
-        // a bucket as deep as the packet is full when the packet leaves: no fraction is left over
+        // a bucket as deep as the packet is full when the packet leaves: no fraction remains
         assert_eq!(next, Time::from_nanos(3 * 2_666_666_667));
         let mut deeper = TokenBucket::new(DataRate::from_bits_per_second(3), ByteCount::from_bytes(2));
         let mut next = deeper.finish(Time::ZERO, ByteCount::from_bytes(2));

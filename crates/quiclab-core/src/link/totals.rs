@@ -1,4 +1,4 @@
-//! What a link counts over a run.
+//! Totals of a link over a run.
 
 use super::feedback::Feedback;
 use crate::counters::Counters;
@@ -10,7 +10,7 @@ use crate::time::{Duration, Time};
 use crate::units::ByteCount;
 
 crate::metrics! {
-    /// What a link has done.
+    /// Totals of a link.
     pub static LINK: LinkMetrics = "link" {
         /// Drops of the full queue.
         dropped_queue_full_packets: Counter, End;
@@ -47,7 +47,7 @@ crate::metrics! {
     }
 }
 
-/// Why a link drops packets, and the number of these drops.
+/// Drop reasons of all links, with their metrics.
 const DROPS: [(DropReason, &Metric); 4] = [
     (DropReason::QueueFull, &LINK.dropped_queue_full_packets),
     (DropReason::Loss, &LINK.dropped_loss_packets),
@@ -59,21 +59,21 @@ const DROPS: [(DropReason, &Metric); 4] = [
 #[derive(Debug, Default)]
 pub(super) struct LinkCounters {
     pub(super) counters: Counters,
-    /// In the order of `DROPS`.
+    /// Numbers of drops in the order of `DROPS`.
     drops: [u64; DROPS.len()],
-    /// The same of reasons that only some links have.
+    /// Drop reasons of this link only, with their metrics and counts.
     further: Box<[(DropReason, &'static Metric, u64)]>,
     longest_queue_packets: u64,
     longest_queue_bytes: ByteCount,
-    /// Time spent on serialisations that have ended.
+    /// Total duration of completed serialisations.
     busy: Duration,
-    /// What the link reports to a bearer; `None`: nothing.
+    /// Reports to a bearer; `None` without feedback.
     pub(super) feedback: Option<Box<Feedback>>,
 }
 
 impl LinkCounters {
-    /// Nothing yet; `feedback` hears of every packet; `further`: reasons for drops that this link has besides, with their
-    /// metrics.
+    /// Creates counters of zero; `feedback` is notified of every packet; `further`: additional drop reasons
+    /// of this link, with their metrics.
     pub(super) fn new(
         feedback: Option<Box<Feedback>>,
         further: impl IntoIterator<Item = (DropReason, &'static Metric)>,
@@ -82,7 +82,7 @@ impl LinkCounters {
         Self { further, feedback, ..Self::default() }
     }
 
-    /// `packet` has arrived and is inside.
+    /// Counts the arrival of `packet`, which is inside from now on.
     pub(super) fn received(&mut self, now: Time, packet: &Packet) {
         self.counters.received.add(packet.size);
         self.counters.held.add(packet.size);
@@ -91,7 +91,7 @@ impl LinkCounters {
         }
     }
 
-    /// `packet` leaves at the end of the link.
+    /// Counts the departure of `packet` at the end of the link.
     pub(super) fn sent(&mut self, packet: &Packet) {
         self.counters.held.remove(packet.size);
         self.counters.sent.add(packet.size);
@@ -100,7 +100,7 @@ impl LinkCounters {
         }
     }
 
-    /// A packet that was inside is dropped.
+    /// Drops a packet that was inside.
     pub(super) fn discard(&mut self, reason: DropReason, packet: Box<Packet>, out: &mut Outputs) {
         self.counters.held.remove(packet.size);
         self.counters.dropped.add(packet.size);
@@ -116,19 +116,19 @@ impl LinkCounters {
         out.discard(reason, packet);
     }
 
-    /// The queue, with the packet in service, is `backlog` long after an arrival.
+    /// Records `backlog`, the length of the queue with the packet in service after an arrival.
     pub(super) fn queue_grew(&mut self, backlog: Backlog) {
         self.longest_queue_packets = self.longest_queue_packets.max(backlog.packets);
         self.longest_queue_bytes = self.longest_queue_bytes.max(backlog.bytes);
     }
 
-    /// A packet's serialisation has ended after `length`.
+    /// Records the end of a serialisation that took `length`.
     pub(super) fn service_ended(&mut self, length: Duration) {
         self.busy += length;
     }
 
-    /// Adds the statistics up to `now`; `serving`: how long the packet in service has been so; `queue`: what it
-    /// had to wait for.
+    /// Adds the statistics up to `now`; `serving`: time for which the packet in service has been served;
+    /// `queue`: its waiting time.
     pub(super) fn statistics(
         &self,
         now: Time,

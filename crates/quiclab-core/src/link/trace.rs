@@ -1,4 +1,4 @@
-//! Traces: how the capacity of a link changes over time, recorded or made elsewhere.
+//! Traces: capacity of a link over time, recorded or generated elsewhere.
 //!
 //! Two formats. *CSV* states a rate that holds until the next time; serialisation integrates it
 //! exactly. *Mahimahi* lists the milliseconds at which up to 1504 bytes may leave. Time 0 of a
@@ -38,10 +38,10 @@ enum Content {
 }
 
 impl Trace {
-    /// Reads the text of a trace file.
+    /// Parses the text of a trace file.
     ///
     /// # Errors
-    /// When the text is not a trace in this format, or cannot be continued as `at_end` says.
+    /// If the text is not a trace in this format, or cannot be continued as `at_end` specifies.
     pub fn parse(text: &str, format: TraceFormat, at_end: TraceEnd) -> Result<Self, TraceError> {
         match format {
             TraceFormat::Csv => {
@@ -63,12 +63,12 @@ impl Trace {
     /// A rate over time: entries from 0 on, strictly ascending.
     ///
     /// # Errors
-    /// If the rates cannot be continued as `at_end` says, or are all 0.
+    /// If the rates cannot be continued as `at_end` specifies, or are all 0.
     pub(super) fn of_rates(entries: Vec<RateEntry>, at_end: TraceEnd) -> Result<Self, TraceError> {
         Ok(Self(Content::Rates(Arc::new(Rates::new(entries, at_end)?))))
     }
 
-    /// Whether its rate is 0 at a time.
+    /// Whether the rate is 0 at some time.
     #[must_use]
     pub fn pauses(&self) -> bool {
         match &self.0 {
@@ -78,7 +78,7 @@ impl Trace {
     }
 }
 
-/// A link's place in a trace.
+/// Position of a link in a trace.
 #[derive(Debug)]
 pub(super) enum TraceCursor {
     Rates(RateCursor),
@@ -93,7 +93,8 @@ impl TraceCursor {
         }
     }
 
-    /// When a packet of `size` has left that begins at `start`; `None`: the trace ends before.
+    /// Departure of a packet of `size` whose serialisation begins at `start`; `None` if the trace ends
+    /// before.
     pub(super) fn finish(&mut self, start: Time, size: ByteCount) -> Option<Time> {
         match self {
             Self::Rates(cursor) => cursor.finish(start, size),
@@ -101,7 +102,7 @@ impl TraceCursor {
         }
     }
 
-    /// The rate at `now`; of opportunities the mean over the trace.
+    /// The rate at `now`; for opportunities the mean over the trace.
     pub(super) fn rate_at(&mut self, now: Time) -> DataRate {
         match self {
             Self::Rates(cursor) => cursor.rate_at(now),
@@ -109,7 +110,7 @@ impl TraceCursor {
         }
     }
 
-    /// Whether nothing that arrives at `now` or later can leave.
+    /// Whether no packet that arrives at `now` or later can leave.
     pub(super) fn has_ended(&self, now: Time) -> bool {
         match self {
             Self::Rates(cursor) => cursor.has_ended(now),
@@ -118,7 +119,7 @@ impl TraceCursor {
     }
 }
 
-/// Why a text is not a trace. Lines are counted from 1.
+/// Reason why a text is not a trace. Lines are counted from 1.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum TraceError {
     /// There is no entry.
@@ -132,7 +133,7 @@ pub enum TraceError {
     Header {
         /// Line of the file.
         line: usize,
-        /// What stands there.
+        /// Text of the line.
         text: String,
     },
     /// A line does not have as many values as the header.
@@ -140,7 +141,7 @@ pub enum TraceError {
     Columns {
         /// Line of the file.
         line: usize,
-        /// What stands there.
+        /// Text of the line.
         text: String,
     },
     /// A value is not a number.
@@ -150,9 +151,9 @@ pub enum TraceError {
         line: usize,
         /// The column.
         column: &'static str,
-        /// What stands there.
+        /// Text of the value.
         text: String,
-        /// What the column takes.
+        /// Accepted values of the column.
         expected: &'static str,
     },
     /// A value is negative.
@@ -162,7 +163,7 @@ pub enum TraceError {
         line: usize,
         /// The column.
         column: &'static str,
-        /// What stands there.
+        /// Text of the value.
         text: String,
     },
     /// A value does not fit into 64 bits of nanoseconds or bit/s, or has more than 38 digits.
@@ -172,7 +173,7 @@ pub enum TraceError {
         line: usize,
         /// The column.
         column: &'static str,
-        /// What stands there.
+        /// Text of the value.
         text: String,
         /// Unit of the limit.
         unit: &'static str,
@@ -192,15 +193,15 @@ pub enum TraceError {
         line: usize,
         /// The time.
         text: String,
-        /// How times follow each other: "later than" or "not earlier than".
+        /// Relation of times: "later than" or "not earlier than".
         expected: &'static str,
     },
-    /// The trace is over at time 0.
+    /// The trace ends at time 0.
     #[error(
         "expected a last time above 0 with `loop` and `stop`, got 0; it is the period or the end of the trace"
     )]
     ZeroPeriod,
-    /// Nothing would ever be served.
+    /// The link would never transmit.
     #[error(
         "expected at least one rate above 0, got only 0; with `loop` and `stop` the last rate does not count"
     )]

@@ -1,15 +1,16 @@
-//! ACK filtering: an acknowledgement of TCP that arrives replaces one of its connection that still waits, which says less.
+//! ACK filtering: an arriving acknowledgement of TCP replaces a waiting one of the same connection that contains less.
 //!
-//! RFC 3449 section 5.2.1; which acknowledgements may go is as in `cake_ack_filter` of Linux 7.3 (`net/sched/sch_cake.c`). QUIC
-//! encrypts its acknowledgements (RFC 9000 section 13.2), so that no packet of it is one here.
+//! RFC 3449 section 5.2.1; the eligible acknowledgements are those of `cake_ack_filter` of Linux 7.3
+//! (`net/sched/sch_cake.c`). QUIC encrypts its acknowledgements (RFC 9000 section 13.2), so none of its packets counts
+//! as one here.
 //!
 //! | | Linux, here |
 //! | --- | --- |
 //! | may go | a segment without data, with ACK and of the other bits ECE and CWR at most, its options SACK and timestamps at most |
 //! | in favour of | a later segment of the connection, with ACK and without SYN, that acknowledges no less and whose timestamps are not older |
-//! | SACK | whatever it reports is reported by the later one, which says more: by its number or by its blocks; never a DSACK |
+//! | SACK | the later one reports everything that it does, and more: by its number or by its blocks; never a DSACK |
 //! | ECE, CWR | the last one before a change of these bits stays |
-//! | how many | one of two that may go; with `aggressive` a single one too, if nothing of the queue is in between |
+//! | how many | one of two that may go; with `aggressive` a single one too, if no packet of the queue is in between |
 
 use super::Item;
 use super::waiting::{Waiting, WaitingItems};
@@ -31,7 +32,7 @@ pub enum AckFilter {
     Aggressive,
 }
 
-/// A segment of the model as a queue sees it; `None`: it is no segment, or what it says is not visible.
+/// Returns the modelled segment as a queue sees it; `None` if the packet is no segment, or its content is not visible.
 pub(crate) fn segment_of(packet: &Packet) -> Option<&Segment> {
     match &packet.payload {
         Payload::Segment(segment) => Some(segment),
@@ -41,13 +42,14 @@ pub(crate) fn segment_of(packet: &Packet) -> Option<&Segment> {
 
 const ECN_BITS: u16 = Flags::ECE.header_bits() | Flags::CWR.header_bits();
 
-/// Whether it could be dropped in favour of some other.
+/// Whether it could be dropped in favour of another one.
 fn is_pure_ack(segment: &Segment) -> bool {
     let options = matches!(segment.options.as_deref(), None | Some(SegmentOptions::Sack(_)));
     segment.length == 0 && options && segment.flags.header_bits() & !ECN_BITS == Flags::ACK.header_bits()
 }
 
-/// Whether `later` reports all that `earlier` does, and more (`cake_tcph_sack_compare` and the comparison of the numbers).
+/// Whether `later` reports everything that `earlier` does, and more (`cake_tcph_sack_compare` and the comparison of the
+/// numbers).
 fn replaces(later: &Segment, earlier: &Segment) -> bool {
     let newer = later.timestamp >= earlier.timestamp && later.timestamp_echo >= earlier.timestamp_echo;
     if !newer || earlier.acknowledgement > later.acknowledgement {
@@ -64,13 +66,13 @@ fn replaces(later: &Segment, earlier: &Segment) -> bool {
 }
 
 impl AckFilter {
-    /// Takes out the acknowledgement that the last item of `line`, which has just arrived, replaces.
+    /// Removes the acknowledgement that the last item of `line`, which has just arrived, replaces.
     pub(super) fn filter<T: Item>(self, line: &mut WaitingItems<T>) -> Option<Waiting<T>> {
         let place = self.replaced(line)?;
         line.remove(place)
     }
 
-    /// Its place; `None`: none is replaced.
+    /// Position of the replaced acknowledgement; `None` if there is none.
     fn replaced<T: Item>(self, line: &WaitingItems<T>) -> Option<usize> {
         if self == Self::Off {
             return None;
@@ -81,7 +83,7 @@ impl AckFilter {
             return None;
         }
         let key = last.key();
-        // the first that may go, and its bits
+        // the first eligible one, and its bits
         let mut eligible: Option<(usize, u16)> = None;
         let mut found = 0;
         for (place, item) in before {
@@ -150,7 +152,7 @@ mod tests {
         Segment { options: Some(Box::new(SegmentOptions::Sack(sack))), ..ack(number) }
     }
 
-    /// Numbers that wait after these segments have arrived one after the other, each with the port of its connection.
+    /// Numbers that wait after these segments have arrived in order, each with the port of its connection.
     fn waiting(filter: AckFilter, segments: &[(u16, Segment)]) -> Vec<u64> {
         let mut line = WaitingItems::default();
         for (port, segment) in segments {
@@ -188,7 +190,7 @@ mod tests {
         for kept in [data, fin] {
             assert_eq!(of_one(Aggressive, &[kept, ack(2000), ack(3000)]), [1000, 3000]);
         }
-        // an older timestamp would turn back
+        // an older timestamp would go backwards
         let older = [Segment { timestamp: 7, ..ack(1000) }, Segment { timestamp: 6, ..ack(2000) }];
         assert_eq!(of_one(Aggressive, &older), [1000, 2000]);
         // the change of ECE is information
@@ -203,7 +205,7 @@ mod tests {
         assert_eq!(of_one(Aggressive, &[more, one.clone()]), [1000, 1000], "the later one says less");
         assert_eq!(of_one(Aggressive, &[one.clone(), one.clone()]), [1000, 1000], "a duplicate");
         assert_eq!(of_one(Aggressive, &[one, ack(2000)]), [1000, 2000], "the block is lost");
-        // a DSACK (RFC 2883) is said once
+        // a DSACK (RFC 2883) is reported only once
         assert_eq!(of_one(Aggressive, &[with_sack(1000, &[(0, 500)]), ack(2000)]), [1000, 2000]);
     }
 

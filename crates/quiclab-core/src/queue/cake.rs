@@ -1,14 +1,14 @@
 //! CAKE: fair queueing of flows within hosts, with COBALT for each flow.
 //!
-//! Linux 7.3 `net/sched/sch_cake.c` (`cake_enqueue`, `cake_dequeue`, `cake_hash`, `cake_drop`), followed step by step; Høiland-Jørgensen,
-//! Täht and Morton, "Piece of CAKE" (LANMAN 2018). Flows have queues by set-associative hashing (`cake/places.rs`), are served in turn by
-//! bytes, those that have just become busy first, and each has a CoDel and a BLUE (`cake/cobalt.rs`). The quantum of a flow is
-//! divided by the number of busy flows of its source or destination, whichever has more (triple isolation), so that a
-//! host with many flows has no more than one with a single flow.
+//! Follows `net/sched/sch_cake.c` of Linux 7.3 (`cake_enqueue`, `cake_dequeue`, `cake_hash`, `cake_drop`) step by step;
+//! Høiland-Jørgensen, Täht and Morton, "Piece of CAKE" (LANMAN 2018). Flows have queues by set-associative hashing
+//! (`cake/places.rs`) and are served in turn by bytes, newly busy ones first; each has a CoDel and a BLUE
+//! (`cake/cobalt.rs`). The quantum of a flow is divided by the number of busy flows of its source or destination,
+//! whichever has more (triple isolation), so that a host with many flows gets no more than one with a single flow.
 //!
 //! | | Linux | here |
 //! | --- | --- | --- |
-//! | shaper | its own: the next packet leaves when the one before it would have been serialised | that of the link, which does the same with `rate` and `overhead_per_packet` |
+//! | shaper | its own: the next packet leaves when the previous one would have been serialised | that of the link, with the same effect of `rate` and `overhead_per_packet` |
 //! | rate of quanta and times of COBALT | that of the shaper | that of the link when a packet arrives; without one, `unlimited` of Linux |
 //! | hash | Jenkins or SipHash of the 5-tuple and of the addresses | XXH3 with a seed |
 //! | memory | of buffers (`truesize`) | of packets |
@@ -43,7 +43,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 crate::metrics! {
-    /// What CAKE has done.
+    /// Totals of CAKE.
     pub static CAKE: CakeMetrics = "queue, `cake`" {
         /// Packets dropped by COBALT.
         cobalt_drops: Counter, Both;
@@ -118,7 +118,7 @@ impl QueueOptions for Cake {
             ["target", &tc::micros(self.target), "rtt", &tc::micros(self.interval)].map(str::to_owned);
         let memory = ["memlimit".to_owned(), self.memory.bytes().to_string()];
         let modes = ["cake", "besteffort", isolation, ack_filter].map(str::to_owned);
-        // it reads the MTU for the quantum and for the times of slow links, where the model has `FRAME`
+        // the MTU sets the quantum and the times of slow links, for which the model uses `FRAME`
         let mtu = DeviceMtu::AtCreation(FRAME);
         Ok(TcQueue::Shaper { words: [&modes[..], &times, &memory].concat(), mtu })
     }
@@ -147,21 +147,21 @@ pub(super) struct CakeQueue<T> {
     random: RandomStream,
     flows: Vec<CakeFlow<T>>,
     places: Places,
-    /// Queues that have just become busy, those that are, and empty ones that still forget, in their order of service.
+    /// Newly busy queues, busy queues, and empty ones whose control still decays, in their order of service.
     new: VecDeque<u16>,
     old: VecDeque<u16>,
     decaying: VecDeque<u16>,
-    /// Rate of the last arrival, and what follows from it.
+    /// Rate of the last arrival, and the values derived from it.
     rate: DataRate,
     times: Times,
-    /// Bytes that a flow alone on its hosts may send in its turn.
+    /// Quantum in bytes of a flow that is alone on its hosts.
     quantum: u64,
-    /// In all queues.
+    /// Backlog of all queues.
     waiting: Backlog,
 }
 
 impl<T: Item> CakeQueue<T> {
-    /// The hash of flows is perturbed by a random number.
+    /// Creates the queues; the hash of flows is perturbed by a random number.
     pub(super) fn new(config: &Cake, mut random: RandomStream) -> Self {
         let rate = DataRate::from_bits_per_second(u64::MAX);
         Self {
@@ -180,10 +180,10 @@ impl<T: Item> CakeQueue<T> {
         }
     }
 
-    /// What depends on the rate (`cake_set_rate`).
+    /// Updates the values that depend on the rate (`cake_set_rate`).
     fn follow(&mut self, rate: DataRate) {
         if rate == self.rate || rate == DataRate::default() {
-            return; // while a link pauses, what was before holds
+            return; // while a link pauses, the former values hold
         }
         self.rate = rate;
         self.times = Times::new(self.config.target, self.config.interval, rate.time_for(FRAME));
@@ -207,7 +207,7 @@ impl<T: Item> CakeQueue<T> {
         }
     }
 
-    /// The limit is exceeded: drops the head of the queue with the most bytes.
+    /// Drops the head of the queue with the most bytes, as the limit is exceeded.
     fn drop_from_longest(&mut self, exits: &mut Exits<'_, impl FnMut(T, DropReason)>) {
         let busy = self.new.iter().chain(&self.old);
         let bytes = |queue: u16| self.flows[usize::from(queue)].line.backlog().bytes;
@@ -222,7 +222,8 @@ impl<T: Item> CakeQueue<T> {
         exits.drop(QueueIndex(u32::from(queue)), head, DropReason::QueueFull);
     }
 
-    /// The queue whose turn it is, at the head of its list, and whether it is one of the decaying ones.
+    /// The queue whose turn it is, at the head of its list, and its list; `decaying_first` gives precedence to decaying
+    /// ones.
     fn head(&self, decaying_first: bool) -> Option<(u16, Rotation)> {
         let first =
             self.decaying.front().filter(|_| decaying_first).map(|queue| (*queue, Rotation::Decaying));
@@ -241,7 +242,7 @@ impl<T: Item> CakeQueue<T> {
         };
     }
 
-    /// The turn of `queue` is over: it goes to the end of the rotation of busy ones.
+    /// Ends the turn of `queue`, which goes to the end of the rotation of busy ones.
     fn end_turn(&mut self, queue: u16, rotation: Rotation) {
         let index = usize::from(queue);
         if self.flows[index].set == Set::Sparse {
@@ -257,7 +258,7 @@ impl<T: Item> CakeQueue<T> {
         self.old.push_back(queue);
     }
 
-    /// `queue` was asked and had nothing.
+    /// Handles a turn of `queue` in which it was empty.
     fn was_empty(&mut self, queue: u16, rotation: Rotation, exits: &Exits<'_, impl FnMut(T, DropReason)>) {
         let flow = &mut self.flows[usize::from(queue)];
         flow.control.was_empty(exits.now, &self.times);
@@ -271,7 +272,7 @@ impl<T: Item> CakeQueue<T> {
     }
 }
 
-/// The list that a queue is on.
+/// List that a queue is in.
 #[derive(Clone, Copy, Debug)]
 enum Rotation {
     New,

@@ -1,4 +1,4 @@
-//! CAKE by hand, and what its sources say it is for.
+//! CAKE by hand, and the properties that its sources state.
 
 use super::*;
 use crate::ip::{Ecn, FiveTuple, Protocol};
@@ -33,13 +33,13 @@ impl Item for Piece {
 
 const RATE: DataRate = DataRate::from_mbps(100);
 
-/// A packet arrives at a link of `RATE`.
+/// Handles the arrival of a packet at a link of `RATE`.
 fn arrive(queue: &mut Discipline<Piece>, now: Time, piece: Piece) {
     queue.enqueue_at(now, piece, QueueIndex(0), None, || RATE, &mut |_, _| {});
 }
 
-/// Bytes that each of `flows` gets of 20 000 packets if all always have something to send. No packet waits long enough for
-/// COBALT: what matters is the order of service.
+/// Bytes that each of `flows` gets of 20 000 packets if all flows are always backlogged. No packet waits long enough
+/// for COBALT: only the order of service matters.
 fn shares(cake: Cake, flows: &[Piece]) -> Vec<u64> {
     let mut queue = Discipline::new(&QueueConfig::Cake(cake), RandomStream::new(3, "cake"));
     let mut served = vec![0; flows.len()];
@@ -65,8 +65,8 @@ fn flow(from: u8, to: u8, port: u16) -> Piece {
     Piece { from, to, port, bytes: 1500 }
 }
 
-/// Host `h` has 8 flows, host 9 has one: FQ-CoDel and CAKE without isolation give it 1/9, CAKE a half. The same where the hosts are
-/// those that send.
+/// Host `h` has 8 flows, host 9 has one: FQ-CoDel and CAKE without isolation give it 1/9, CAKE a half. The same holds
+/// for sending hosts.
 #[test]
 fn hosts_share_the_link_whatever_the_number_of_their_flows() {
     let to: Vec<Piece> = (0..8).map(|port| flow(port as u8, 1, port)).chain([flow(8, 9, 8)]).collect();
@@ -81,19 +81,19 @@ fn hosts_share_the_link_whatever_the_number_of_their_flows() {
     }
 }
 
-/// "Triple isolation": the host with more busy flows counts, at either side.
+/// "Triple isolation": the host with more busy flows counts, on either side.
 #[test]
 fn the_side_with_more_flows_counts() {
-    // one server sends to four clients, another server to the fifth: 4 flows share what one has
+    // one server sends to four clients, another server to the fifth: 4 flows share the amount of the other one
     let flows: Vec<Piece> = (0..4).map(|client| flow(1, client, 1)).chain([flow(2, 5, 1)]).collect();
     let served = shares(Cake::default(), &flows);
     let all: u64 = served.iter().sum();
     assert!(is_about(served[4], all as f64 / 2.0), "{served:?}");
 }
 
-/// 1024 queues in sets of eight: 128 flows have one each but for sets with more than eight. A plain hash of 128 flows to 1024
-/// queues has 128 - 1024 (1 - (1 - 1/1024)^128) = 7.7 collisions; of a set of 8 ways, Poisson with mean 1, more than 8 flows come
-/// with a probability of 1e-6.
+/// 1024 queues in sets of eight: 128 flows have one each except for sets with more than eight flows. A plain hash of
+/// 128 flows to 1024 queues has 128 - 1024 (1 - (1 - 1/1024)^128) = 7.7 collisions; in a set of 8 ways, Poisson with
+/// mean 1, more than 8 flows occur with a probability of 1e-6.
 #[test]
 fn flows_do_not_share_queues() {
     let mut queue = Discipline::new(&QueueConfig::Cake(Cake::default()), RandomStream::new(5, "cake"));
@@ -127,7 +127,7 @@ fn a_sparse_flow_does_not_wait_for_the_others() {
     assert_eq!(next.port, 99);
 }
 
-/// The longest queue loses its head, and only as much as is too much.
+/// The longest queue loses its head, and only as much as exceeds the limit.
 #[test]
 fn a_limit_drops_heads_of_the_longest_queue() {
     let cake = Cake { memory: ByteCount::from_bytes(15_000), ..Cake::default() };

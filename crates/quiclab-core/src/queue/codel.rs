@@ -8,13 +8,14 @@
 //! | time | real | in units of 1024 ns, truncated | the same here |
 //! | next drop | interval / sqrt(count) | the same with a root of 16 bits that one Newton step per drop improves | interval / count |
 //! | first drop | after an interval above target, or at its end | after it | the same here |
-//! | count of a new series | what the last one added, if it ended within 16 intervals | the same; Newton's step only approaches the root | count - 2, at least 1, if the sojourn is below an interval; else 1 |
+//! | count of a new series | the number that the last one added, if it ended within 16 intervals | the same; Newton's step only approaches the root | count - 2, at least 1, if the sojourn is below an interval; else 1 |
 //! | nothing dropped | while no more than the largest packet waits | while no more than the MTU with its header waits | (no exception) |
 //! | ECN | marks instead of drops (section 5.4.1) | if `ecn`; all above `ce_threshold` besides | drops only |
 //! | times | unlimited | of 32 bits, which wrap after 73 min | unlimited here |
 //!
-//! Linux begins with a last drop at time 0 of its clock, which may count as recent or not; here there is none.
-//! An item that has got both marks counts as one in `ce_marks`, and as two in Linux' `ecn_mark` and `ce_mark`.
+//! Linux starts with a last drop at time 0 of its clock, which may count as recent or not; here there is
+//! none. An item with both marks counts as one in `ce_marks`, and as two in `ecn_mark` and `ce_mark` of
+//! Linux.
 
 mod control;
 
@@ -90,11 +91,11 @@ impl Default for Codel {
 
 /// The largest packet of an Ethernet with its header, as `psched_mtu` of Linux counts it.
 pub(super) const FRAME: ByteCount = ByteCount::from_bytes(1514);
-/// Reasons for drops by disciplines with CoDel.
+/// Drop reasons of disciplines with CoDel.
 pub(super) const DROPS: &[(DropReason, &Metric)] = &[(DropReason::Codel, &CODEL.codel_drops)];
 
 impl Codel {
-    /// The words of `tc` for the control, and the MTU that it takes for its least backlog.
+    /// Arguments of `tc` for the control, and the MTU from which it derives its least backlog.
     ///
     /// # Errors
     /// The first value that the kernel does not support.
@@ -185,7 +186,7 @@ impl<T: Item> QueueDiscipline<T> for CodelQueue<T> {
     }
 }
 
-/// The one queue as a source of heads.
+/// The single queue as a source of heads.
 struct SingleQueue<'a, 'b, T, D> {
     line: &'a mut WaitingItems<T>,
     exits: &'a mut Exits<'b, D>,

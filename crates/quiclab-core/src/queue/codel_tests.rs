@@ -1,4 +1,4 @@
-//! CoDel by hand. Times are in ticks of 1024 ns where Linux' arithmetic matters.
+//! CoDel by hand. Times are in ticks of 1024 ns where the arithmetic of Linux matters.
 
 use super::*;
 use crate::queue::tests::{Piece, piece, queue};
@@ -10,8 +10,8 @@ fn discipline(edit: &str) -> Discipline<Piece> {
     queue("codel", edit)
 }
 
-/// Fills the queue at time 0 and serves one packet a millisecond: the sojourn of each is the time. Times in ms
-/// of drops, and of packets served with a mark.
+/// Fills the queue at time 0 and serves one packet per millisecond: the sojourn of each is the time. Times in ms of
+/// drops, and of packets served with a mark.
 fn drops_of_a_standing_queue(edit: &str, ecn: bool, until: u64) -> (Vec<u64>, Vec<u64>) {
     let mut queue = discipline(edit);
     for number in 0..10_000 {
@@ -73,7 +73,7 @@ fn nothing_is_dropped_below_target_or_with_one_packet() {
             queue.dequeue(at(millis * 8 + 4), &mut |_, _| panic!("below target")).unwrap();
         }
     }
-    // one packet that always waits for 50 ms: after it is taken no more than an MTU waits
+    // one packet that always waits for 50 ms: after its removal no more than an MTU waits
     let slow = |edit: &str| {
         let (mut queue, mut drops) = (discipline(edit), 0);
         for number in 0..100 {
@@ -128,7 +128,7 @@ fn it_does_not_matter_when_a_run_begins() {
     assert_eq!(drops(0), drops(128 * 60_000));
 }
 
-/// Disciplines with CoDel whose limits are far above what the next test lets wait.
+/// Disciplines with CoDel whose limits are far above the backlog of the next test.
 fn with_codel() -> Vec<QueueConfig> {
     let plain = Codel::examples().into_iter().map(QueueConfig::Codel);
     plain.chain([QueueConfig::FqCodel(FqCodel { packets: 40, flows: 8, ..FqCodel::default() })]).collect()
@@ -147,7 +147,7 @@ proptest! {
             now += Duration::from_micros(wait);
             queue.enqueue(now, piece(flow, 0, bytes), &mut |_, _| panic!("nothing is full"));
             if queue.waiting().packets >= 4 {
-                // the oldest came 4 packets, so at most 4 x 1 ms, ago; in FQ-CoDel the rest, too
+                // the oldest arrived 4 packets, so at most 4 x 1 ms, ago; in FQ-CoDel the others as well
                 while queue.dequeue(now, &mut |_, _| panic!("below target")).is_some() {}
             }
         }

@@ -1,12 +1,13 @@
-//! Drop-tail: first in, first out; what arrives and would exceed a limit is dropped.
+//! Drop-tail: first in, first out; an arriving packet that would exceed a limit is dropped.
 //!
 //! Limits include the packet in service with its whole size: a limit of N packets means one in service and N - 1
-//! waiting. This is how `netem rate R limit N` counts, which holds a packet until its serialisation ends. A limit in time
-//! divides that backlog and the new packet by the rate at this moment; during a pause of a trace (rate 0) no
-//! packet fits such a limit.
+//! waiting. `netem rate R limit N` counts in the same way, as it holds a packet until its serialisation ends. A limit
+//! in time divides that backlog and the new packet by the present rate; during a pause of a trace (rate 0) no packet
+//! fits such a limit.
 //!
-//! `bytes` favours small packets where flows compete: beside a queue that is nearly full they still fit. Dummynet asks
-//! only whether what waits exceeds its limit (`dn_enqueue`, sys/netpfil/ipfw/ip_dn_io.c of FreeBSD 13): `waiting_bytes`.
+//! `bytes` favours small packets where flows compete: they still fit in a queue that is nearly full. Dummynet checks
+//! only whether the waiting bytes exceed its limit (`dn_enqueue`, sys/netpfil/ipfw/ip_dn_io.c of FreeBSD 13):
+//! `waiting_bytes`.
 
 use super::ack_filter::AckFilter;
 use super::cake::ACK_FILTER;
@@ -116,7 +117,7 @@ pub(super) struct DropTailQueue<T> {
     packets: u64,
     bytes: ByteCount,
     waiting_bytes: ByteCount,
-    /// Longest time that the backlog may need; `None`: no limit.
+    /// Maximum time to serialise the backlog; `None`: no limit.
     time: Option<Duration>,
     ack_filter: AckFilter,
     line: WaitingItems<T>,
@@ -134,7 +135,7 @@ impl<T: Item> DropTailQueue<T> {
         }
     }
 
-    /// Whether a packet of `bytes` fits beside what waits and what is in service.
+    /// Whether a packet of `bytes` fits in addition to the waiting ones and the one in service.
     fn admits(
         &self,
         bytes: ByteCount,
@@ -175,14 +176,14 @@ impl<T: Item> QueueDiscipline<T> for DropTailQueue<T> {
         self.line.backlog()
     }
 
-    /// Filtered acknowledgements; its other values are its user's.
+    /// Adds the filtered acknowledgements; the owner of the queue reports its other values.
     fn statistics(&self, totals: &QueueStatistics, out: &mut Metrics) {
         if self.ack_filter != AckFilter::Off {
             out.count(&ACK_FILTER.filtered_acks, totals.drops(DropReason::AckFiltered));
         }
     }
 
-    /// Nothing: its values are its user's.
+    /// Adds nothing: the owner of the queue reports its values.
     fn sample(&mut self, _: Time, _: &QueueStatistics, _: &mut Metrics) {}
 }
 

@@ -11,7 +11,7 @@ fn limits(packets: Option<u64>, bytes: Option<u64>, micros: Option<u64>) -> Queu
     QueueConfig::DropTail(DropTail { packets, bytes, time, ..DropTail::default() })
 }
 
-/// How many of the arriving packets of `sizes` are taken while one of `in_service` is served.
+/// Number of the arriving packets of `sizes` that are accepted while one of `in_service` is served.
 fn taken(config: &QueueConfig, in_service: Option<u64>, sizes: &[u64]) -> (u64, usize) {
     let mut queue = Discipline::new(config, RandomStream::new(1, "queue"));
     let mut dropped = 0;
@@ -36,7 +36,7 @@ fn a_limit_in_bytes_is_exact_and_smaller_packets_still_fit() {
     assert_eq!(taken(&limits(None, Some(1000), None), Some(400), &[601, 600, 1]), (1, 2));
 }
 
-/// 1000 wait after two packets and are not too many; 1001 after the third of 1 B are.
+/// 1000 B wait after two packets, which is within the limit; 1001 B after the third of 1 B are not.
 #[test]
 fn a_limit_on_what_waits_asks_neither_for_the_size_nor_for_the_packet_in_service() {
     let waiting_bytes = Some(ByteCount::from_bytes(1000));

@@ -1,5 +1,5 @@
-//! Dual-queue coupled AQM with PI2 (DualPI2): a low-latency queue for scalable congestion controls, which is marked above a step
-//! and by the controller of the other queue, and a classic queue for all others.
+//! Dual-queue coupled AQM with PI2 (DualPI2): a low-latency queue for scalable congestion controls, in which packets
+//! are marked above a step and by the controller of the other queue, and a classic queue for all others.
 //!
 //! RFC 9332 section 2 and appendix A; Linux 6.17 to 7.3 `net/sched/sch_dualpi2.c` (`dualpi2_enqueue_skb`,
 //! `__dualpi2_qdisc_dequeue`, `must_drop`, `calculate_probability`), followed step by step.
@@ -15,11 +15,12 @@
 //! | overload | above a coupled probability of 100 % both queues drop | same (`drop_overload`) | same |
 //! | decision | on departure (appendix A.1) | same by default (`drop_on_dequeue`) | on departure |
 //! | limit | packets or bytes | packets and memory (twice the bytes of a full queue) | packets |
-//! | update | a timer | a timer of nanoseconds that starts with the discipline | every `update_interval` from the begin |
+//! | update | a timer | a timer of nanoseconds that starts with the discipline | every `update_interval` from the start |
 //! | backlog below a token bucket | - | includes the packet that waits for tokens | not the one in service |
 //!
-//! A packet belongs to the low-latency queue by its ECN field (RFC 9331 section 5.1): ECT(1) and CE, or every ECN-capable one
-//! (`low_latency`). There is no timer: updates that are due are made at the next call, as those of [`super::pie`].
+//! A packet belongs to the low-latency queue by its ECN field (RFC 9331 section 5.1): ECT(1) and CE, or every
+//! ECN-capable one (`low_latency`). There is no timer: updates that are due are made at the next call, as in
+//! [`super::pie`].
 
 mod control;
 mod line;
@@ -46,7 +47,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 crate::metrics! {
-    /// What DualPI2 has done.
+    /// Totals of DualPI2.
     pub static DUALPI2: Dualpi2Metrics = "queue, `dualpi2`" {
         /// Packets dropped by DualPI2.
         dualpi2_drops: Counter, Both;
@@ -180,12 +181,12 @@ impl QueueOptions for Dualpi2 {
     }
 }
 
-/// What Linux sums the weights of both queues up to.
+/// Sum of the weights of both queues in Linux.
 const WHOLE: i64 = 100;
 const CLASSIC: QueueIndex = QueueIndex(0);
 const LOW_LATENCY: QueueIndex = QueueIndex(1);
 
-/// What the controller does to a packet.
+/// Decision of the controller on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Pass,
@@ -199,11 +200,11 @@ pub(super) struct Dualpi2Queue<T> {
     config: Dualpi2,
     parameters: Parameters,
     control: Control,
-    /// When the probability is updated next.
+    /// Time of the next update of the probability.
     next_update: Time,
-    /// Weight of the classic queue; that of the other one is the rest of [`WHOLE`].
+    /// Weight of the classic queue; that of the other one is [`WHOLE`] minus this.
     weight: i64,
-    /// Bytes that decide which queue is next: the low-latency queue at 0 or below.
+    /// Credit in bytes that determines the next queue: the low-latency queue at 0 or below.
     credit: i64,
     random: RandomStream,
     /// The classic and the low-latency queue.
@@ -226,7 +227,7 @@ impl<T: Item> Dualpi2Queue<T> {
         queue
     }
 
-    /// The low-latency queue begins unless the classic one has more than half of the rate.
+    /// Resets the credit: the low-latency queue is served first unless the classic one has more than half of the rate.
     fn reset_credit(&mut self) {
         self.credit = self.config.mtu.bytes() as i64 * (2 * self.weight - WHOLE);
     }
@@ -263,7 +264,7 @@ impl<T: Item> Dualpi2Queue<T> {
         }
     }
 
-    /// The next packet, the queue it comes from, and what its bytes change of the credit.
+    /// The next packet, its queue, and the change of the credit by its bytes.
     fn next(&mut self) -> Option<(QueueIndex, Waiting<T>, i64)> {
         let [is_classic, is_low_latency] = [CLASSIC, LOW_LATENCY].map(|index| self.is_active(index));
         let (index, weight) = if is_low_latency && (!is_classic || self.credit <= 0) {
@@ -309,7 +310,7 @@ impl<T: Item> QueueDiscipline<T> for Dualpi2Queue<T> {
         let index = if self.is_low_latency(&item) { LOW_LATENCY } else { CLASSIC };
         let waiting = self.waiting().packets;
         if waiting == 0 && arrival.in_service.is_none() {
-            // Linux finds the queues empty after its last packet, where a link of quiclab may not look
+            // Linux finds the queues empty after its last packet, where a link of quiclab may not dequeue
             self.reset_credit();
         }
         if waiting < self.config.packets {

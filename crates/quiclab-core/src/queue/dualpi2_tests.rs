@@ -61,13 +61,13 @@ fn the_low_latency_queue_is_first_but_the_other_one_has_its_share() {
     let mut queue = dual("");
     arrive(&mut queue, 0, (0..20).map(|number| piece(0, number, 1000)));
     arrive(&mut queue, 0, (100..130).map(|number| capable(number, 1000)));
-    // the credit begins at 1514 x (10 - 90) = -121120 and grows by 10 x 1000 with each packet of the L queue: it is above 0
-    // after 13, and one of the C queue takes 90 x 1000
+    // the credit starts at 1514 x (10 - 90) = -121120 and grows by 10 x 1000 with each packet of the L queue: it
+    // exceeds 0 after 13, and one of the C queue takes 90 x 1000
     let order: Vec<bool> = drain(&mut queue, at(100)).iter().map(|piece| piece.number < 100).collect();
     let classic: Vec<usize> =
         order.iter().enumerate().filter(|(_, is_classic)| **is_classic).map(|(place, _)| place).collect();
     assert_eq!(&classic[..2], [13, 23]);
-    // where one is empty the other one is served, without a change of the credit
+    // if one is empty the other one is served, without a change of the credit
     assert_eq!(&classic[2..], &(32..50).collect::<Vec<_>>()[..]);
 }
 
@@ -80,7 +80,7 @@ fn a_queue_that_was_empty_begins_with_the_low_latency_queue_again() {
         drain(queue, at(0)).iter().position(|piece| piece.number < 100)
     };
     assert_eq!([busy(&mut queue), busy(&mut queue)], [Some(13), Some(13)]);
-    // also where no link has asked the empty queue for a packet
+    // also if no link has requested a packet from the empty queue
     let taken = |queue: &mut Discipline<Piece>| {
         let pieces: Vec<_> =
             (0..16).map(|_| queue.dequeue(at(0), &mut |_, _| panic!("not dropped")).unwrap()).collect();
@@ -107,8 +107,8 @@ fn packets_of_the_low_latency_queue_are_marked_above_the_step() {
     assert_eq!([flows[0].totals.ce_marks, flows[1].totals.ce_marks], [0, 1]);
 }
 
-/// Serves 20,000 packets from a queue whose probability is `probability` of 2^32 and stays so, as
-/// both gains are 0. The shares of marks and drops.
+/// Shares of marks and drops among 20,000 packets served from a queue whose probability stays at `probability` of 2^32,
+/// as both gains are 0.
 fn shares(options: &str, capable_packets: bool, probability: u32) -> [f64; 2] {
     let config: Dualpi2 = toml::from_str(&format!(
         "packets = 100000\nalpha = 0\nbeta = 0\nstep_threshold = \"4 s\"\n{options}"
@@ -151,7 +151,7 @@ fn probabilities_are_coupled_and_squared() {
     // in the classic queue packets with ECT(0) are marked with the squared probability, unless it is overloaded
     near(shares("", true, quarter), [0.0625, 0.0]);
     near(shares("", true, 3 * quarter), [0.0, 0.5625]);
-    // overload: twice 3/4 is more than 1, so both queues drop 9/16, and what is left of the L queue is marked
+    // overload: twice 3/4 is more than 1, so both queues drop 9/16, and the remainder of the L queue is marked
     near(shares(ANY_ECT, true, 3 * quarter), [0.4375, 0.5625]);
     near(shares("", false, 3 * quarter), [0.0, 0.5625]);
 }
@@ -177,10 +177,10 @@ fn updates_that_were_due_are_made_in_the_next_call() {
         timely.update_until(at(micros));
     }
     assert_eq!((late.control, late.next_update), (timely.control, at(512_000)));
-    // the first two found it empty or new; the last of 31 is at 496 ms, when it has waited for 476 ms: the target is exceeded
-    // by 5.55 s in sum, which are 44.02 / 64 ns x 5.55 s + 879.4 / 64 ns x 476 ms = 2.4 x 2^32
+    // the first two found it empty or new; the last of 31 is at 496 ms, when it has waited for 476 ms: the target is
+    // exceeded by 5.55 s in total, which are 44.02 / 64 ns x 5.55 s + 879.4 / 64 ns x 476 ms = 2.4 x 2^32
     assert_eq!(late.control.probability, u32::MAX);
-    // updates of an empty queue end when they change nothing
+    // updates of an empty queue end when they have no effect
     late.line(CLASSIC).items.pop();
     late.update_until(Time::from_nanos(u64::MAX / 2));
     assert_eq!(late.control, Control::default());

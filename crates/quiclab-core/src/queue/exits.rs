@@ -1,4 +1,4 @@
-//! Items that leave a discipline: how each did is counted and, on request, recorded.
+//! Departures of items from a discipline: each is counted and, on request, recorded.
 
 use super::record::Records;
 use super::waiting::{Marked, Waiting};
@@ -6,25 +6,25 @@ use super::{Outcome, QueueIndex, QueueRecord, QueueStatistics};
 use crate::element::DropReason;
 use crate::time::Time;
 
-/// What has happened to the items of a discipline.
+/// Statistics and records of the items of a discipline.
 #[derive(Debug, Default)]
 pub(super) struct QueueCounters {
     pub(super) totals: QueueStatistics,
-    /// `None`: not recorded.
+    /// `None` if not recorded.
     pub(super) records: Option<Box<Records>>,
 }
 
-/// The ways out of a discipline, open during one call at the time `now`.
+/// Exits of a discipline during one call at the time `now`.
 #[derive(Debug)]
 pub(super) struct Exits<'a, D> {
     pub(super) now: Time,
     pub(super) account: &'a mut QueueCounters,
-    /// Takes items that are dropped.
+    /// Receives items that are dropped.
     pub(super) dropped: &'a mut D,
 }
 
 impl<D> Exits<'_, D> {
-    /// An item of `queue` that has waited since `arrived` is gone.
+    /// Records the departure of an item of `queue` that has waited since `arrived`.
     #[inline]
     pub(super) fn left(&mut self, queue: QueueIndex, arrived: Time, outcome: Outcome) {
         let sojourn = self.now.since(arrived);

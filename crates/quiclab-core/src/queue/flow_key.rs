@@ -1,4 +1,4 @@
-//! What makes packets one flow to FQ-CoDel: of a packet of the model, or of the bytes of an IP packet.
+//! Flow keys for FQ-CoDel: of a modelled packet, or of the bytes of an IP packet.
 //!
 //! | packet | key |
 //! | --- | --- |
@@ -6,10 +6,10 @@
 //! | ICMP, ICMPv6 | protocol, addresses, type and code; the identifier of echo messages |
 //! | fragment, the first one too | protocol, addresses, identification: all parts of a datagram are one flow |
 //! | any other | protocol and addresses |
-//! | truncated or not IP | what can be read of the above, else one key for all |
+//! | truncated or not IP | the readable fields of the above, else one key for all |
 //!
-//! Linux (`__skb_flow_dissect`) leaves type, code and identifier of ICMP and the identification of fragments
-//! out, looks into tunnels, and takes IPv6's flow label. Of IPv6 extension headers as many are skipped as `ip/header.rs`
+//! Linux (`__skb_flow_dissect`) omits type, code and identifier of ICMP and the identification of fragments, looks into
+//! tunnels, and uses the flow label of IPv6. IPv6 extension headers are skipped up to the number that `ip/header.rs`
 //! reads (RFC 8200 section 4.1 allows fewer); beyond, protocol and addresses count.
 
 use crate::ip::{self, IPV4_HEADER, IpHeader};
@@ -18,14 +18,14 @@ use crate::packet::{Packet, Payload};
 use std::net::{IpAddr, Ipv4Addr};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// What packets of a flow have in common.
+/// Fields common to all packets of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowKey {
     source: IpAddr,
     destination: IpAddr,
     /// IANA protocol number.
     protocol: u8,
-    /// What tells flows between two addresses apart.
+    /// Part that distinguishes flows between two addresses.
     part: Part,
 }
 
@@ -42,7 +42,7 @@ enum Part {
 }
 
 impl Default for FlowKey {
-    /// The key of what is no IP packet.
+    /// Key of bytes that are no IP packet.
     fn default() -> Self {
         let nowhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
         Self { source: nowhere, destination: nowhere, protocol: 255, part: Part::None }
@@ -72,7 +72,7 @@ const SCTP: u8 = 132;
 const UDP_LITE: u8 = 136;
 
 impl FlowKey {
-    /// The key of a packet of the model: of its bytes if it has an IP header, else of its tuple.
+    /// Key of a modelled packet: of its bytes if it has an IP header, else of its tuple.
     #[must_use]
     pub fn of_packet(packet: &Packet) -> Self {
         match &packet.payload {
@@ -81,14 +81,14 @@ impl FlowKey {
         }
     }
 
-    /// The key of an IP packet, its header included. Any bytes have one.
+    /// Key of an IP packet, its header included. Any bytes have one.
     #[must_use]
     pub fn of_ip(packet: &[u8]) -> Self {
         let Ok((header, _)) = ip::read(packet) else { return Self::default() };
         let IpHeader { source, destination, protocol, payload, fragment, .. } = header;
         let (protocol, part) = match fragment {
             Some(fragment) => (fragment.protocol, Part::Fragment(fragment.identification)),
-            // a header that claims to be shorter than any is as long as the shortest
+            // a header length below the minimum is treated as the minimum
             None => {
                 let inner = packet.get(payload.max(IPV4_HEADER)..);
                 (protocol, inner.map_or(Part::None, |inner| part(protocol, inner)))
@@ -97,7 +97,7 @@ impl FlowKey {
         Self { source, destination, protocol, part }
     }
 
-    /// A number with every bit depending on the seed and on all of the key: XXH3 in place of Linux' SipHash.
+    /// Hash in which every bit depends on the seed and on the whole key: XXH3 instead of SipHash of Linux.
     #[must_use]
     pub fn hash(&self, seed: u64) -> u64 {
         let mut bytes = [0; 16 + 16 + 1 + 1 + 4];
@@ -120,7 +120,7 @@ impl FlowKey {
         xxh3_64_with_seed(&bytes, seed)
     }
 
-    /// Numbers as [`FlowKey::hash`] has them, of the source alone and of the destination alone.
+    /// Hashes, as [`FlowKey::hash`], of the source alone and of the destination alone.
     #[must_use]
     pub fn hosts(&self, seed: u64) -> [u64; 2] {
         let nowhere = Self::default();
@@ -130,7 +130,8 @@ impl FlowKey {
         ]
     }
 
-    /// The protocol's name in lower case, as in Linux' `/etc/protocols`; `None` of a protocol without ports or identifiers here.
+    /// Name of the protocol in lower case, as in `/etc/protocols` of Linux; `None` for a protocol without ports or
+    /// identifiers here.
     #[must_use]
     pub const fn protocol_name(&self) -> Option<&'static str> {
         match self.protocol {
@@ -151,7 +152,7 @@ impl FlowKey {
         self.protocol
     }
 
-    /// Source and destination, each with its port where the flow has ports.
+    /// Source and destination, with ports if the flow has any.
     #[must_use]
     pub const fn ends(&self) -> [(IpAddr, Option<u16>); 2] {
         match self.part {
@@ -162,15 +163,15 @@ impl FlowKey {
         }
     }
 
-    /// Whether it is one of ICMP or ICMPv6.
+    /// Whether the protocol is ICMP or ICMPv6.
     #[must_use]
     pub fn is_icmp(&self) -> bool {
         matches!(self.protocol, ICMP | ICMPV6)
     }
 
-    /// The key of the published tunnel: the sum of protocol, addresses and ports, 0 for ICMP. Both directions
-    /// have the same, and so have flows whose ports differ by as much up as down. (Of IPv6 addresses,
-    /// which that tunnel did not know, the four words are added.)
+    /// Key of the published tunnel: the sum of protocol, addresses and ports, 0 for ICMP. Both directions have the same
+    /// key, and so do flows whose ports differ by opposite amounts. (Of IPv6 addresses, which that tunnel did not
+    /// support, the four words are added.)
     #[must_use]
     pub fn field_sum(&self) -> u32 {
         if self.is_icmp() {
@@ -193,7 +194,7 @@ impl FlowKey {
     }
 }
 
-/// What tells flows of `protocol` apart; `inner` begins with its header.
+/// Part that distinguishes flows of `protocol`; `inner` begins with its header.
 fn part(protocol: u8, inner: &[u8]) -> Part {
     let part = match protocol {
         TCP | UDP | DCCP | SCTP | UDP_LITE => {

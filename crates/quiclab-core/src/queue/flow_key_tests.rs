@@ -1,4 +1,4 @@
-//! Keys of packets by hand, and of anything at all.
+//! Keys of packets by hand, and of arbitrary bytes.
 
 use super::*;
 use proptest::prelude::*;
@@ -102,7 +102,7 @@ fn extension_headers_are_skipped() {
     let authentication = [17, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let headers = [&hop[..], &options, &authentication, &PORTS].concat();
     assert_eq!(FlowKey::of_ip(&ipv6(0, &headers)), plain);
-    // more of them than are skipped: no ports, but an end
+    // more than are skipped: no ports, but it terminates
     let many = [&[0; 8].repeat(200)[..], &PORTS].concat();
     assert_eq!(FlowKey::of_ip(&ipv6(0, &many)).part, Part::None);
 }
@@ -114,7 +114,7 @@ fn what_is_cut_short_keeps_what_can_be_read() {
     assert!(keys[..20].iter().all(|key| *key == FlowKey::default()));
     assert!(keys[20..24].iter().all(|key| key.part == Part::None && key.protocol == 6));
     assert!(keys[24..].iter().all(|key| key.part == Part::Ports(4433, 80)));
-    // a header length of 60 bytes that are not there
+    // a header length of 60 bytes that are missing
     let mut long = whole.clone();
     long[0] = 0x4f;
     assert_eq!(FlowKey::of_ip(&long).part, Part::None);
@@ -163,7 +163,7 @@ proptest! {
         let key = FlowKey::of_ip(&bytes);
         prop_assert_eq!(key, FlowKey::of_ip(&bytes));
         let _ = (key.hash(1), key.field_sum());
-        // what is read of a shorter piece contradicts nothing: addresses are the same or not there
+        // the fields of a shorter piece contradict nothing: addresses are equal or absent
         for length in 0..bytes.len() {
             let short = FlowKey::of_ip(&bytes[..length]);
             prop_assert!(short == FlowKey::default() || short.source == key.source);

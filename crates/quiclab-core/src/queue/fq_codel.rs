@@ -1,5 +1,5 @@
-//! Fair queueing with controlled delay (FQ-CoDel): flows are hashed to queues, each with a CoDel of its own, and
-//! queues are served in turn by bytes, those that have just become busy first.
+//! Fair queueing with controlled delay (FQ-CoDel): flows are hashed to queues, each with its own CoDel, and queues are
+//! served in turn by bytes, newly busy ones first.
 //!
 //! RFC 8290 sections 4 and 5; Linux `net/sched/sch_fq_codel.c` (`fq_codel_enqueue`, `fq_codel_drop`,
 //! `fq_codel_dequeue`), followed step by step.
@@ -7,18 +7,18 @@
 //! | | RFC 8290 | Linux, here by default | published tunnel |
 //! | --- | --- | --- | --- |
 //! | hash | Jenkins of the 5-tuple with a random number | SipHash; here XXH3 with a seed | Jenkins of a sum of fields (`hash = "field_sum"`, with XXH3); its mask covers a part of the queues |
-//! | queues | 1024 | 1024 | 1024 said; 32 and 128 in the code (`flows`) |
+//! | queues | 1024 | 1024 | 1024 in the text; 32 and 128 in the code (`flows`) |
 //! | limit | packets | packets and memory | memory (`packets` far above) |
 //! | memory of a packet | - | its whole buffer (`truesize`); here `memory_per_packet` and its bytes | its bytes |
 //! | drops at a limit | half of the queue with the most bytes, at most 64 packets, from its head | same | one (`drop_batch = 1`) |
-//! | they make CoDel's count larger | not said | same | not known; here the same |
+//! | they make CoDel's count larger | not specified | same | not known; here the same |
 //! | new queue | has been empty and left the lists | is on no list | same |
 //! | credits used up | at or below 0 | same | same in the code; below 0 in the text |
 //! | quantum | the MTU | the MTU with the link's header | 1400 B (`quantum`) |
 //! | backlog of CoDel's exception | the queue's | all queues' | none (`least_backlog = "0 B"`) |
 //!
-//! CoDel's own differences: see [`super::codel`]. One batch of drops follows an arrival that exceeds a limit: memory may
-//! stay above its limit for a while if large packets follow small ones, as in Linux.
+//! Differences of CoDel itself: see [`super::codel`]. One batch of drops follows an arrival that exceeds a limit:
+//! memory may stay above its limit for a while if large packets follow small ones, as in Linux.
 
 mod flow;
 
@@ -123,7 +123,7 @@ impl Default for FqCodel {
 }
 
 impl FqCodel {
-    /// What each of the queues has.
+    /// Configuration of CoDel for each of the queues.
     fn codel(&self) -> Codel {
         let Self {
             packets, target, interval, ecn, ce_threshold, least_backlog, control_law, restart, ..
@@ -189,15 +189,15 @@ pub(super) struct FqCodelQueue<T> {
     perturbation: u64,
     parameters: Parameters,
     queues: Vec<FlowQueue<T>>,
-    /// Bytes in each of them, one beside the other, as all are looked through at a limit (`backlogs` of Linux).
+    /// Bytes of each queue, contiguous because all are searched at a limit (`backlogs` of Linux).
     bytes: Vec<u64>,
     rounds: Rounds,
-    /// In all queues.
+    /// Backlog of all queues.
     waiting: Backlog,
 }
 
 impl<T: Item> FqCodelQueue<T> {
-    /// The hash of flows is perturbed by a random number.
+    /// Creates the queues; the hash of flows is perturbed by a random number.
     pub(super) fn new(config: &FqCodel, mut random: RandomStream) -> Self {
         Self {
             packets: config.packets,
@@ -214,9 +214,9 @@ impl<T: Item> FqCodelQueue<T> {
         }
     }
 
-    /// A limit is exceeded: drops heads of the queue with the most bytes.
+    /// Drops heads of the queue with the most bytes, as a limit is exceeded.
     fn drop_from_longest(&mut self, exits: &mut Exits<'_, impl FnMut(T, DropReason)>) {
-        // the first one of several equals, as Linux finds it
+        // the first of several equal ones, as in Linux
         let most = self.bytes.iter().copied().max().unwrap_or(0);
         let Some(longest) = self.bytes.iter().position(|bytes| *bytes == most) else { return };
         let FlowQueue { line, control, totals, .. } = &mut self.queues[longest];

@@ -5,7 +5,7 @@ use crate::queue::tests::{Piece, add, at, drain, numbers, piece, queue};
 use crate::queue::{Discipline, Item};
 use crate::time::Time;
 
-/// Flows of this many ports that share no queue, in the order of ports.
+/// Ports of `count` flows that share no queue, in ascending order.
 fn apart(queue: &Discipline<Piece>, count: usize) -> Vec<u16> {
     let mut queues = std::collections::BTreeSet::new();
     (1..).filter(|flow| queues.insert(queue.classify(|| piece(*flow, 0, 0).key()))).take(count).collect()
@@ -46,7 +46,7 @@ fn a_flow_that_comes_back_at_once_does_not_starve_the_old_ones() {
     add(&mut queue, Time::ZERO, (0..100).map(|number| piece(bulk, number, 1514)));
     let mut served = 0;
     for step in 0..100 {
-        // the sparse flow has a packet whenever it is asked
+        // the sparse flow has a packet at each turn
         add(&mut queue, at(step), [piece(sparse, 1000 + step, 1514)]);
         let item = queue.dequeue(at(step), &mut |_, _| unreachable!("nothing has waited for long")).unwrap();
         served += u64::from(item.flow == bulk);
@@ -75,7 +75,7 @@ fn a_batch_is_64_packets_at_most() {
 
 #[test]
 fn memory_counts_what_the_configuration_says() {
-    // 10 packets of 100 B and 156 B beside are 2560 B; the 11th exceeds it. Half of 1100 B: 6 packets
+    // 10 packets of 100 B with 156 B each are 2560 B; the 11th exceeds it. Half of 1100 B: 6 packets
     let options = "memory = \"2560 B\"\nmemory_per_packet = \"156 B\"";
     let mut with = queue("fq_codel", options);
     assert_eq!(add(&mut with, Time::ZERO, (0..11).map(|number| piece(1, number, 100))).len(), 6);
@@ -128,7 +128,7 @@ fn waiting_flows_are_those_of_the_heads() {
     let found: Vec<_> =
         queue.waiting_flows().iter().map(|flow| (flow.key, flow.since, flow.waiting, flow.dropped)).collect();
     let waiting = |packets, bytes| Backlog { packets, bytes: ByteCount::from_bytes(bytes) };
-    // the sixth packet was too many: the longest queue has lost its head
+    // the sixth packet exceeded the limit: the longest queue has lost its head
     let mut expected = vec![
         (piece(long, 0, 0).key(), Time::ZERO, waiting(2, 2000), 1),
         (piece(short, 0, 0).key(), at(20), waiting(3, 300), 0),
@@ -152,8 +152,9 @@ fn packets_wait_for_their_credits_after_a_large_one() {
     assert_eq!(position(1) - position(0) - 1, 5, "{order:?}");
 }
 
-/// Shares of packets that were dropped, in 20 s at a link of so many Mbit/s: of a flow of a packet of 100 bytes in each 200 ms at limits
-/// and by CoDel, and of all packets, those of `others` flows of 40,000 packets of 1000 bytes in a second together.
+/// Shares of dropped packets, in 20 s at a link of `link_mbps`: of a flow with a packet of 100 bytes each 200 ms at
+/// limits and by CoDel, and of all packets, those of `others` flows with 40,000 packets of 1000 bytes per second in
+/// total.
 fn sparse_among(flows: u32, others: u64, link_mbps: u64) -> [f64; 3] {
     let (packets, sparse) = (40_000 * 20_u64, 65_000);
     let mut queue = queue("fq_codel", &format!("flows = {flows}\ntarget = \"20 ms\"\ninterval = \"200 ms\""));
@@ -183,8 +184,8 @@ fn sparse_among(flows: u32, others: u64, link_mbps: u64) -> [f64; 3] {
     [at_limits as f64 / of_sparse as f64, by_codel as f64 / of_sparse as f64, all as f64 / of_all as f64]
 }
 
-/// A flow that sends less than its share of the link loses next to nothing where it mostly has a queue of its own. Among ten times as
-/// many flows as queues it loses as those do that it shares its queue with: CoDel drops what is at the head, whose ever it is.
+/// A flow below its share of the link loses almost nothing if it mostly has its own queue. With ten times as many flows
+/// as queues it has the loss rate of the flows that share its queue: CoDel drops the head, whatever its flow.
 #[test]
 fn a_sparse_flow_is_one_among_those_of_its_queue() {
     for (flows, others, link_mbps) in

@@ -1,5 +1,5 @@
-//! Fair queueing with PIE (FQ-PIE): flows are hashed to queues, each with a PIE of its own, and queues are served in turn by
-//! bytes, those that have just become busy first.
+//! Fair queueing with PIE (FQ-PIE): flows are hashed to queues, each with its own PIE, and queues are served in turn by
+//! bytes, newly busy ones first.
 //!
 //! Linux 5.6 to 7.3 `net/sched/sch_fq_pie.c` (`fq_pie_qdisc_enqueue`, `fq_pie_qdisc_dequeue`, `fq_pie_timer`), followed
 //! step by step; no RFC describes it.
@@ -12,7 +12,7 @@
 //! | backlog of PIE's exception | the queue's | as Linux |
 //! | `burst_allowance` | 150 ms | as Linux |
 //!
-//! PIE's own differences: see [`super::pie`].
+//! Differences of PIE itself: see [`super::pie`].
 
 use super::codel::FRAME;
 use super::discipline::{Arrival, QueueDiscipline};
@@ -72,7 +72,7 @@ pub struct FqPie {
     pub mtu: ByteCount,
 }
 
-// no `Probability` is NaN
+// a `Probability` is never NaN
 impl Eq for FqPie {}
 
 impl Default for FqPie {
@@ -108,7 +108,7 @@ impl Default for FqPie {
 }
 
 impl FqPie {
-    /// What each of the queues has.
+    /// Configuration of PIE for each of the queues.
     fn pie(&self) -> Pie {
         let Self { packets, target, update_interval, alpha, beta, ecn, ecn_drop_threshold, .. } = *self;
         let Self { byte_mode, rate_estimator, mtu, .. } = *self;
@@ -164,7 +164,7 @@ struct FlowQueue<T> {
     line: WaitingItems<Marked<T>>,
     controller: Controller,
     totals: QueueStatistics,
-    /// It has had an item.
+    /// Whether it has had an item.
     used: bool,
 }
 
@@ -177,12 +177,12 @@ pub(super) struct FqPieQueue<T> {
     random: RandomStream,
     queues: Vec<FlowQueue<T>>,
     rounds: Rounds,
-    /// In all queues.
+    /// Backlog of all queues.
     waiting: Backlog,
 }
 
 impl<T: Item> FqPieQueue<T> {
-    /// The hash of flows is perturbed by a random number.
+    /// Creates the queues; the hash of flows is perturbed by a random number.
     pub(super) fn new(config: &FqPie, mut random: RandomStream) -> Self {
         let parameters = Parameters::from(&config.pie());
         let queue = || FlowQueue {

@@ -1,11 +1,11 @@
-//! FQ-PIE by hand: turns as FQ-CoDel, drops as PIE, each queue for itself.
+//! FQ-PIE by hand: turns as in FQ-CoDel, drops as in PIE, separately for each queue.
 
 use super::*;
 use crate::queue::Discipline;
 use crate::queue::tests::{Piece, add, at, drain, piece, queue};
 use crate::time::Time;
 
-/// Flows in queues of their own.
+/// Flows that share no queue.
 fn flows(queue: &Discipline<Piece>, count: usize) -> Vec<u16> {
     let mut queues = std::collections::BTreeSet::new();
     (1..).filter(|flow| queues.insert(queue.classify(|| piece(*flow, 0, 0).key()))).take(count).collect()
@@ -34,8 +34,9 @@ fn the_limit_is_that_of_all_queues() {
     assert_eq!(dropped, [3, 4]);
 }
 
-/// 1.5 frames a millisecond of one flow and a small packet of another one each 10 ms, of which one frame is served: PIE drops
-/// of the first queue only, until its packets wait for about the target, while the other one has no queue.
+/// 1.5 frames per millisecond of one flow and a small packet of another one each 10 ms; one frame per
+/// millisecond is served: PIE drops only from the first queue, until its packets wait for about the target,
+/// while the other one has no backlog.
 #[test]
 fn each_queue_has_a_pie_of_its_own() {
     let mut queue = queue("fq_pie", "");

@@ -1,5 +1,5 @@
-//! Head-drop: first in, first out; what has waited longest is dropped until the new packet fits. One that does not fit
-//! even alone is dropped itself. Limits count what waits.
+//! Head-drop: first in, first out; the packets that have waited longest are dropped until the new one fits.
+//! One that does not fit even alone is dropped itself. Limits apply to waiting packets.
 //!
 //! | | Linux `pfifo_head_drop` | here |
 //! | --- | --- | --- |
@@ -65,7 +65,7 @@ impl QueueOptions for HeadDrop {
     }
 }
 
-/// First in, first out, with limits on what waits.
+/// First in, first out, with limits on the waiting packets.
 #[derive(Debug)]
 pub(super) struct HeadDropQueue<T> {
     packets: u64,
@@ -89,7 +89,7 @@ impl<T: Item> HeadDropQueue<T> {
 }
 
 impl<T: Item> QueueDiscipline<T> for HeadDropQueue<T> {
-    /// Results of all disciplines but drop-tail have had the number of CoDel's drops; here it is 0.
+    /// Results of all disciplines but drop-tail contain the number of CoDel's drops; here it is 0.
     const DROPS: &'static [(DropReason, &'static Metric)] = &[(DropReason::Codel, &CODEL.codel_drops)];
 
     fn enqueue(

@@ -11,7 +11,8 @@ fn head_drop_makes_room_for_the_newest() {
     assert_eq!(numbers(&drain(&mut by_packets, at(1))), [2, 3, 4]);
     assert_eq!(by_packets.totals().drops(DropReason::QueueFull), 2);
 
-    // 400 + 400 + 300 are 1100: the first goes; one of 1000 sends all others away; one of 1001 itself, too
+    // 400 + 400 + 300 are 1100: the first is dropped; one of 1000 displaces all others; one of 1001 is
+    // dropped as well
     let mut by_bytes = queue("head_drop", "bytes = \"1000 B\"");
     let sizes = [400, 400, 300, 1000, 1001];
     let dropped =

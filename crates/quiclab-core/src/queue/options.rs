@@ -1,5 +1,4 @@
-//! What the configuration of a discipline states about itself, for those that build networks out of it: plain data,
-//! without I/O.
+//! Properties of a discipline that its configuration states, for builders of networks: plain data, without I/O.
 
 use super::ack_filter::AckFilter;
 use super::tc::TcQueue;
@@ -9,15 +8,15 @@ use crate::units::ByteCount;
 
 /// The configuration of a queue discipline.
 pub trait QueueOptions {
-    /// The first value that does not go together with another field; limits of single fields are theirs.
+    /// The first value that is inconsistent with another field; limits of single fields are checked with their types.
     fn conflict(&self) -> Option<Problem> {
         None
     }
 
-    /// The limits on what waits.
+    /// Limits on waiting items.
     fn capacity(&self) -> Capacity;
 
-    /// The field that is given and depends on the rate at which the queue empties. Tunnels do not know theirs.
+    /// A configured field that depends on the drain rate of the queue, which tunnels do not know.
     fn needs_rate(&self) -> Option<&'static str> {
         None
     }
@@ -40,17 +39,17 @@ pub trait QueueOptions {
         Self: Sized;
 }
 
-/// Limits on what waits; `None`: unlimited, or not an option of the discipline. Each has the name of its field.
+/// Limits on waiting items; `None`: unlimited, or not an option of the discipline. Each has the name of its field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capacity {
     /// Maximum number of packets. Never exceeded.
     pub packets: Option<u64>,
     /// Maximum number of bytes. Never exceeded.
     pub bytes: Option<ByteCount>,
-    /// Longest time that the backlog needs at the present rate.
+    /// Maximum time to serialise the backlog at the present rate.
     pub time: Option<Duration>,
     /// Maximum memory. It may be exceeded for a while.
     pub memory: Option<ByteCount>,
-    /// Number of queues, each with a state of its own.
+    /// Number of queues, each with its own state.
     pub flows: Option<u32>,
 }

@@ -1,5 +1,5 @@
-//! Proportional integral controller, enhanced (PIE): drops or marks some of what arrives, with a probability that follows
-//! the waiting time and its trend.
+//! Proportional integral controller, enhanced (PIE): drops or marks some of the arriving packets, with a probability
+//! that follows the waiting time and its trend.
 //!
 //! RFC 8033 sections 4 and 5; Linux 5.6 to 7.3 `net/sched/sch_pie.c` (`pie_drop_early`, `pie_process_dequeue`,
 //! `pie_calculate_probability`) and `include/net/pie.h`, followed step by step.
@@ -17,10 +17,11 @@
 //! | backlog with the estimator | - | of 32 bits, which wrap at 16 MiB | unlimited |
 //! | backlog below a token bucket | - | includes the packet that waits for tokens | not the one in service |
 //!
-//! There is no timer. An update reads what arrivals and departures have left (backlog, waiting time of the last departure,
-//! departure rate) and its own state; nothing of this changes between two calls. All updates that were due by a call are
-//! therefore computed at its beginning with the values that a timer would have found; one due at the very time of a call
-//! precedes it, where Linux has an arbitrary order. An update that changes nothing is the last that is computed.
+//! There is no timer. An update uses values set by arrivals and departures (backlog, waiting time of the last
+//! departure, departure rate) and its own state; none of these changes between two calls. All updates that were due by
+//! a call are therefore computed at its beginning with the values that a timer would have found; one due at exactly the
+//! time of a call precedes it, where the order in Linux is arbitrary. An update that changes nothing is the last one
+//! computed.
 
 mod control;
 
@@ -87,7 +88,7 @@ pub struct Pie {
     pub mtu: ByteCount,
 }
 
-// no `Probability` is NaN
+// a `Probability` is never NaN
 impl Eq for Pie {}
 
 impl Default for Pie {
@@ -118,7 +119,7 @@ pub(super) const BURST_OF_LINUX: Duration = Duration::from_millis(150);
 const MARKED_BY_LINUX: f64 = 0.1;
 
 impl Pie {
-    /// The words of `tc` for the control, and the MTU that it reads.
+    /// Arguments of `tc` for the control, and the MTU that it uses.
     ///
     /// # Errors
     /// The first value that the kernel does not support.
@@ -169,7 +170,7 @@ impl QueueOptions for Pie {
     }
 }
 
-/// Reasons for drops by disciplines with PIE.
+/// Drop reasons of disciplines with PIE.
 pub(super) const DROPS: &[(DropReason, &Metric)] = &[(DropReason::Pie, &PIE.pie_drops)];
 
 /// One queue with PIE and a limit.

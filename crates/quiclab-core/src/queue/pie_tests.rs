@@ -7,7 +7,7 @@ use crate::queue::{Discipline, QueueConfig};
 use crate::time::Time;
 use proptest::prelude::*;
 
-/// Linux' factors are whole numbers: the smallest, alpha by 2048, is 281474, and less than 1 is truncated.
+/// Factors of Linux are integers: the smallest, alpha by 2048, is 281474, and less than 1 is truncated.
 const CUT_OFF: f64 = 1.0 / 281_474.0;
 const FRAME_BYTES: u64 = FRAME.bytes();
 
@@ -83,7 +83,7 @@ fn changes_are_scaled_down_at_small_probabilities() {
 
 #[test]
 fn steps_are_limited_and_high_waiting_times_add_to_them() {
-    // 0.125 x 85 ms + 1.25 x 80 ms = 0.110625: all of it is one step below 10 %, where it is halved; 2 % from there on
+    // 0.125 x 85 ms + 1.25 x 80 ms = 0.110625: halved below 10 %, in one step; 2 % from there on
     assert_close(updated(0.05, 100.0, 20.0, 90_000), 0.05 + 0.110_625 / 2.0);
     assert_close(updated(0.1001, 100.0, 20.0, 90_000), 0.1201);
     // above 250 ms another 2 %
@@ -95,7 +95,7 @@ fn steps_are_limited_and_high_waiting_times_add_to_them() {
 #[test]
 fn probability_decays_while_nothing_waits() {
     assert_close(updated(0.5, 0.0, 0.0, 0), (0.5 - 0.001_875) * 63.0 / 64.0);
-    // not if something waits, nor if something has waited at the last update
+    // not with a backlog, nor with a wait at the last update
     assert_close(updated(0.5, 0.0, 0.0, 100), 0.5 - 0.001_875);
     assert_close(updated(0.5, 0.0, 10.0, 0), 0.5 - 0.001_875 - 0.0125);
     assert_eq!(updated(1e-3, 0.0, 100.0, 0), 0.0, "the step of 0.125875 / 32 is larger than the probability");
@@ -128,7 +128,7 @@ fn nothing_happens_during_the_burst_allowance() {
         let struck = control.strikes(&parameters, FRAME_BYTES, 90_000, &mut random);
         assert_eq!(struck, count >= 8, "{count}");
     }
-    // a short queue and no probability: it begins again
+    // a short queue and no probability: the allowance restarts
     (control.probability, control.delay, control.last_delay) = (0, millis(7.4), millis(7.4));
     control.update(&parameters, 5000);
     assert_eq!((control.burst, control.since, control.accumulated), (parameters.burst, None, 0));
@@ -171,7 +171,7 @@ fn drops_keep_a_distance() {
         control.accumulated = 0;
     }
     assert!(distances.iter().all(|distance| *distance >= 9.0));
-    // eight, then a geometric number with mean 10 and deviation 9.5; cutting it off at 78 takes 10 x 0.9^78 away
+    // eight, then a geometric number with mean 10 and deviation 9.5; truncation at 78 reduces the mean by 10 x 0.9^78
     let mean = distances.iter().sum::<f64>() / 2000.0;
     assert!((mean - 18.0).abs() < 5.0 * 9.49 / 2000_f64.sqrt() + 10.0 * 0.9_f64.powi(78), "{mean}");
 }
@@ -200,7 +200,7 @@ fn striking(config: &Pie, probability_now: f64) -> PieQueue<Piece> {
     queue
 }
 
-/// What becomes of packets with these ECN capabilities: marked, or dropped.
+/// Decisions on packets with these ECN capabilities: marked, or dropped.
 fn fates(config: &Pie, probability_now: f64, capable: &[bool]) -> Vec<&'static str> {
     let mut queue = striking(config, probability_now);
     let fate = |ecn_capable: &bool| {
@@ -238,7 +238,7 @@ fn marks_replace_drops_up_to_the_threshold() {
 
 #[test]
 fn marks_leave_with_the_packet() {
-    // 3 frames a millisecond, one served: the wait exceeds all bounds, and marks come first
+    // 3 frames per millisecond, one served: the wait exceeds all bounds, and marks come first
     let mut queue = queue("pie", "ecn = true\nburst_allowance = \"0 s\"\npackets = 100000");
     let mut served = 0;
     for millis in 0..2000 {
@@ -279,7 +279,7 @@ fn rate_and_waiting_time_are_estimated() {
     assert_eq!((control.rate, control.measured, control.burst), (17, Some(0), parameters.burst - 250_000));
     control.update(&parameters, 20_000);
     assert_eq!((control.delay, control.last_delay), (301_176, 0));
-    // twice the rate counts an eighth: 17 - 2 + 34 / 8; no measurement goes on below the threshold
+    // twice the rate counts an eighth: 17 - 2 + 34 / 8; no measurement continues below the threshold
     for count in 1..=17 {
         let backlog = if count < 17 { 20_000 } else { RATE_BYTES - 1 };
         control.departed(&parameters, at(32_000 + count * 500), Time::ZERO, 1000, backlog);
@@ -287,8 +287,8 @@ fn rate_and_waiting_time_are_estimated() {
     assert_eq!((control.rate, control.measured), (17 - 2 + (17_000 * 256 / 132_812) / 8, None));
 }
 
-/// Serves one frame a millisecond, and sends half as many more: numbers of those that are dropped, waiting times [ms] at
-/// each update after 20 s, and the rest.
+/// Serves one frame per millisecond, and sends one and a half: numbers of dropped frames, waiting times [ms] at each
+/// update after 20 s, and the queue.
 fn overloaded(options: &str, seed: u64, seconds: u64) -> (Vec<u64>, Vec<f64>, Discipline<Piece>) {
     let config: QueueConfig = toml::from_str(&format!("kind = \"pie\"\n{options}")).unwrap();
     let mut queue = Discipline::new(&config, RandomStream::new(seed, "queue"));
@@ -314,15 +314,15 @@ fn overloaded(options: &str, seed: u64, seconds: u64) -> (Vec<u64>, Vec<f64>, Di
 #[test]
 fn an_overload_waits_for_the_target() {
     let (dropped, waits, queue) = overloaded("", 1, 80);
-    // nothing before the allowance has been used up: 150 ms with departures, which begin at 0
+    // no drop before the allowance has been used up: 150 ms with departures, which begin at 0
     assert!(dropped[0] >= 150 * 3, "{}", dropped[0]);
-    // what is not served is dropped, or waits: 120000 arrived, 80000 were served
+    // frames that are not served are dropped, or wait: 120000 arrived, 80000 were served
     assert!((dropped.len() as u64).abs_diff(40_000) <= queue.waiting().packets + 1);
     // the sum of all changes is at most 1, that of the trend at most 1.25 x 250 ms; the rest is 0.125 x (wait - target)
     let mean = waits.iter().sum::<f64>() / waits.len() as f64;
     let bound = 1000.0 * (1.0 + 1.25 * 0.25) / (0.125 * waits.len() as f64);
     assert!((mean - 15.0).abs() < bound, "{mean} is not within {bound}");
-    // estimated, the rate is truncated: 2 % of it at 1.5 MB/s, by which the wait is too short, and by one packet in
+    // estimated, the rate is truncated: by 2 % at 1.5 MB/s, by which the wait is too short, and by one packet in
     // service
     let (_, waits, _) = overloaded("rate_estimator = true", 1, 80);
     let mean = waits.iter().sum::<f64>() / waits.len() as f64;
@@ -356,7 +356,7 @@ fn words_of_tc() {
 }
 
 proptest! {
-    /// Updates that are made late, and left out when nothing changes, are those of a timer.
+    /// Updates that are made late, and omitted when they change nothing, have the results of a timer.
     #[test]
     fn late_updates_are_those_of_a_timer(
         config in prop::sample::select(Pie::examples()),

@@ -1,30 +1,30 @@
-//! What happened to each item, in order: for studies of what goes on inside a queue.
+//! Records of the departures of items, in order: for studies of the behaviour inside a queue.
 
 use super::QueueIndex;
 use crate::element::DropReason;
 use crate::time::{Duration, Time};
 
-/// How an item left its queue.
+/// Outcome of an item in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Served.
     Served,
-    /// Served with a mark that it got here.
+    /// Served with a mark set by this queue.
     Marked,
     /// Dropped.
     Dropped(DropReason),
 }
 
-/// An item has left its queue.
+/// Departure of an item from its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueRecord {
-    /// When.
+    /// Time of the departure.
     pub time: Time,
-    /// Which queue.
+    /// Queue of the item.
     pub queue: QueueIndex,
-    /// How long it had waited.
+    /// Waiting time.
     pub sojourn: Duration,
-    /// How.
+    /// Outcome.
     pub outcome: Outcome,
 }
 
@@ -33,7 +33,7 @@ pub struct QueueRecord {
 pub(super) struct Records {
     most: usize,
     kept: Vec<QueueRecord>,
-    /// Later ones, which did not fit.
+    /// Number of later ones, which did not fit.
     lost: u64,
 }
 

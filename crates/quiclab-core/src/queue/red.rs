@@ -1,5 +1,5 @@
-//! Random early detection (RED): drops or marks some of what arrives, with a probability that follows the average of
-//! the backlog; adaptive RED adjusts the maximum of that probability.
+//! Random early detection (RED): drops or marks some of the arriving packets, with a probability that follows the
+//! average of the backlog; adaptive RED adjusts the maximum of that probability.
 //!
 //! Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM ToN 1(4), 1993; Floyd,
 //! Gummadi and Shenker, "Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active Queue Management",
@@ -10,19 +10,21 @@
 //! | --- | --- | --- | --- |
 //! | average | real, of packets or bytes | of bytes, weights of 2^-n, as whole numbers | as Linux |
 //! | average after an idle time | as if packets of `packet_time` had passed | table of shifts, which iproute2 fills with a natural logarithm for base 2 and in ticks of 64 ns, although Linux reads it in microseconds: slower by 22 times | the table in microseconds; 15.625 times the `packet_time` gives that of iproute2 |
-//! | idle time begins | when the last packet leaves | when the discipline is asked and has nothing; below `tbf` and `htb` never | as Linux below `tbf` without `packet_time`; in tunnels, which ask only while something waits, never |
+//! | idle time begins | when the last packet leaves | when the discipline is called and is empty; below `tbf` and `htb` never | as Linux below `tbf` without `packet_time`; in tunnels, which dequeue only while packets wait, never |
 //! | spacing of drops | uniform: probability / (1 - count x probability) (1993, section 7) | a random number for each series: count x probability reaches it | as Linux |
 //! | from the maximum threshold on | all are dropped; "gentle": probability up to 1 at twice the threshold (2001) | all are dropped, or marked without `hard_drop`; not gentle | as Linux |
 //! | ECN | marks (1993, section 10) | if `ecn` | as Linux |
 //! | probability adapted each | 500 ms | 500 ms, rounded up to its timers' ticks: up to 512 ms at 1000 Hz | exactly 500 ms |
-//! | adaptive | | as a flag of the older form only: what iproute2 5.6 and later sends starts no timer | works |
+//! | adaptive | | as a flag of the older form only: the request of iproute2 5.6 and later starts no timer | works |
 //! | limit | packets | bytes (`bfifo`), after RED | as Linux |
 //! | backlog below a token bucket | - | includes the packet that waits for tokens | includes the one in service |
 //!
-//! With equal thresholds and `weight_exponent = 0` the average is the backlog: all that meets as much is marked, which is
-//! the step of DCTCP's switches (RFC 8257 section 3.1). iproute2 takes neither; the kernel does.
+//! With equal thresholds and `weight_exponent = 0` the average is the backlog: all packets that find at least the
+//! threshold are marked, which is the step of DCTCP's switches (RFC 8257 section 3.1). iproute2 rejects both settings;
+//! the kernel accepts them.
 //!
-//! There is no timer: adaptations that were due by a call are computed at its beginning, with the values of their times.
+//! There is no timer: adaptations that were due by a call are computed at its beginning, with the values of their
+//! times.
 
 mod control;
 
@@ -46,7 +48,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 crate::metrics! {
-    /// What RED has done.
+    /// Totals of RED.
     pub static RED: RedMetrics = "queue, `red`" {
         /// Packets dropped between the thresholds.
         red_drops: Counter, Both;
@@ -96,7 +98,7 @@ pub struct Red {
     pub adaptive: bool,
 }
 
-// no `Probability` is NaN
+// a `Probability` is never NaN
 impl Eq for Red {}
 
 impl Default for Red {
@@ -189,7 +191,7 @@ pub(super) struct RedQueue<T> {
     config: Red,
     parameters: Parameters,
     control: Control,
-    /// When the maximum probability is adapted next; `None`: never.
+    /// Time of the next adaptation of the maximum probability; `None` if never.
     next_adaptation: Option<Time>,
     random: RandomStream,
     line: WaitingItems<Marked<T>>,
@@ -218,7 +220,7 @@ impl<T: Item> RedQueue<T> {
         }
     }
 
-    /// What becomes of `item` with this backlog: whether it is marked, or why it is dropped.
+    /// Decision on `item` with this backlog: whether it is marked, or the reason for its drop.
     fn judge(&mut self, now: Time, backlog: ByteCount, item: &mut T) -> Result<bool, DropReason> {
         let action = self.control.arrives(&self.parameters, now, backlog.bytes(), &mut self.random);
         let (reason, may_mark) = match action {
@@ -245,7 +247,8 @@ impl<T: Item> QueueDiscipline<T> for RedQueue<T> {
         exits: &mut Exits<'_, impl FnMut(T, DropReason)>,
     ) {
         self.adapt_until(exits.now);
-        // below `tbf`, which looks at a packet and takes it when it has the tokens, Linux' backlog has that packet
+        // below `tbf`, which peeks at a packet and removes it when it has the tokens, the backlog in Linux includes
+        // that packet
         let waiting = self.line.backlog().bytes;
         let backlog = arrival.in_service.map_or(waiting, |size| waiting + size);
         match self.judge(exits.now, backlog, &mut item) {

@@ -1,4 +1,4 @@
-//! RED by hand, and its drops against the formulas of the papers.
+//! RED by hand, and its drops compared with the formulas of the papers.
 
 use super::control::{Action, Control, Parameters};
 use super::*;
@@ -9,7 +9,7 @@ fn bytes(count: u64) -> ByteCount {
     ByteCount::from_bytes(count)
 }
 
-/// Adds pieces of 1000 bytes at one time; the reasons for drops by number.
+/// Adds pieces of 1000 bytes at one time; returns the drop reasons by number.
 fn arrive(queue: &mut Discipline<Piece>, now: Time, numbers: std::ops::Range<u64>) -> Vec<(u64, DropReason)> {
     let mut dropped = Vec::new();
     for number in numbers {
@@ -40,7 +40,7 @@ fn the_average_is_that_of_linux() {
 
 #[test]
 fn with_equal_thresholds_and_no_average_red_is_a_step() {
-    // RFC 8257 section 3.1: a packet that meets more than the threshold is marked; from 4000 bytes on
+    // RFC 8257 section 3.1: a packet that finds more than the threshold is marked; from 4000 bytes on
     let options = "min_threshold = \"4 kB\"\nmax_threshold = \"4 kB\"\nweight_exponent = 0\necn = true";
     let mut red = queue("red", options);
     for round in 0..2_u64 {
@@ -56,7 +56,7 @@ fn with_equal_thresholds_and_no_average_red_is_a_step() {
         assert_eq!(marked, [4, 5, 6, 7]);
     }
     assert_eq!(red.totals().ce_marks, 8);
-    // what is not ECN-capable is dropped, and passes with `no_drop`; `hard_drop` drops what is
+    // packets that are not ECN-capable are dropped, and pass with `no_drop`; `hard_drop` drops the others
     let forced = [(4, DropReason::RedForced), (5, DropReason::RedForced)];
     assert_eq!(arrive(&mut red, at(9000), 0..6), forced);
     let mut lenient = queue("red", &format!("{options}\nno_drop = true"));
@@ -100,7 +100,7 @@ fn stationary_drops_follow_the_average_backlog() {
         }
         let longest = 1.0 / probability;
         let mean = (1.0 + longest) / 2.0;
-        // five standard errors of the mean of uniform spacings; the first needs one packet more
+        // five standard errors of the mean of uniform spacings; the first needs one more packet
         let slack = 5.0 * longest / libm::sqrt(12.0 * f64::from(drops)) + 1.0 / f64::from(drops);
         let found = spacings.iter().sum::<f64>() / f64::from(drops);
         assert!((found - mean).abs() < slack, "{average}: {found} for {mean} +- {slack}");
@@ -131,12 +131,12 @@ fn an_idle_time_decreases_the_average_as_the_table_does() {
     ] {
         let mut state = Control::new(&config, &parameters).at(&parameters, 8000);
         state.is_idle(&parameters, at(1000));
-        state.is_idle(&parameters, at(1000 + idle_us / 2)); // asked once more
+        state.is_idle(&parameters, at(1000 + idle_us / 2)); // called once more
         state.arrives(&parameters, at(1000 + idle_us), 0, &mut RandomStream::new(1, "queue"));
         let expected = libm::floor(bytes_after * 4.0) / 4.0;
         assert_eq!(state.average_bytes(&parameters), expected, "{idle_us}");
     }
-    // without a time of a packet the average takes part of the empty queue only
+    // without a packet time the idle time has no effect: only the backlog of 0 at the arrival lowers the average
     let config = Red { packet_time: None, ..config };
     let parameters = Parameters::from(&config);
     let mut state = Control::new(&config, &parameters).at(&parameters, 8000);
@@ -167,7 +167,7 @@ fn adaptive_red_adapts_the_probability_to_the_average() {
         (54_000, 0.08, 9, 0.08),
         (53_999, 0.08, 2, 0.0648),
         (53_999, 0.02, 90, 0.009_565_938), // 0.02 x 0.9^7, below 1 %
-        (66_001, 0.02, 90, 0.508_828),     // 0.02 x 1.25^4, and 46 times 1 % until it is above 50 %
+        (66_001, 0.02, 90, 0.508_828),     // 0.02 x 1.25^4, and 46 times 1 % until it exceeds 50 %
     ] {
         let found = adapted(average, from, times);
         assert!(
@@ -180,7 +180,7 @@ fn adaptive_red_adapts_the_probability_to_the_average() {
 
 #[test]
 fn adaptations_that_were_due_are_made_at_the_next_call() {
-    // an average above the target from the first packet on, then nothing for 1.7 s: three adaptations
+    // an average above the target from the first packet on, then no packet for 1.7 s: three adaptations
     let mut red = queue("red", "adaptive = true\nweight_exponent = 0");
     arrive(&mut red, at(1), 0..70);
     let probability = |red: &mut Discipline<Piece>, micros| {
@@ -191,7 +191,7 @@ fn adaptations_that_were_due_are_made_at_the_next_call() {
     assert!((probability(&mut red, 499_999) - 0.02).abs() < 1e-9);
     assert!((probability(&mut red, 500_000) - 0.025).abs() < 1e-9);
     assert!((probability(&mut red, 1_700_000) - 0.025 * 1.25 * 1.25).abs() < 1e-8);
-    // an empty queue and no idle time: it stays where it is
+    // an empty queue and no idle time: the average stays
     while red.dequeue(at(1_700_000), &mut |_, _| {}).is_some() {}
     assert!(probability(&mut red, 900_000_000) > 0.5);
 }
@@ -211,7 +211,7 @@ fn values_that_linux_does_not_have_are_refused() {
         "min_threshold: expected at most `max_threshold` (\"90 kB\"), got \"91 kB\""
     );
     assert_eq!(conflict("no_drop = true"), "no_drop: expected false without `ecn`, got true");
-    // Linux takes this one, and it has no effect
+    // Linux accepts this setting, and it has no effect
     assert_eq!(conflict("hard_drop = true"), "hard_drop: expected false without `ecn`, got true");
 }
 
@@ -230,7 +230,7 @@ fn the_kernel_gets_the_same_values() {
     assert!(refused(both).starts_with("no_drop: expected false with `adaptive`"));
 }
 
-/// Below `tbf`, Linux' backlog has the packet that waits for tokens.
+/// Below `tbf`, the backlog in Linux includes the packet that waits for tokens.
 #[test]
 fn the_packet_in_service_is_a_part_of_the_backlog() {
     let step = "min_threshold = \"3 kB\"\nmax_threshold = \"3 kB\"\nweight_exponent = 0\nbytes = \"5 kB\"";

@@ -1,9 +1,9 @@
-//! From a list of disciplines to the two enums over all of them: their configurations and their algorithms.
+//! Generates the two enums over all disciplines from a list: their configurations and their algorithms.
 
 /// Declares [`super::QueueConfig`] and [`super::AnyQueue`]. A line `module: Config => Queue` registers the discipline
-/// in the file `module.rs`: its configuration, which implements `QueueOptions` and is `kind = "config"` in files, and its
-/// algorithm, which implements `QueueDiscipline` and has a function `new(&Config, RandomStream)`. Calls are dispatched by
-/// a match, so that none costs more than the discipline itself.
+/// in the file `module.rs`: its configuration, which implements `QueueOptions` and is `kind = "config"` in files, and
+/// its algorithm, which implements `QueueDiscipline` and has a function `new(&Config, RandomStream)`. Calls are
+/// dispatched by a match, so that they cost no more than the discipline itself.
 macro_rules! disciplines {
     ($($(#[$attribute:meta])* $($module:ident)::+: $Config:ident => $Queue:ident,)+) => {
         $($(#[$attribute])* pub use $($module)::+::$Config;)+
@@ -18,7 +18,7 @@ macro_rules! disciplines {
         }
 
         impl QueueConfig {
-            /// What the configuration states about itself.
+            /// Properties that the configuration states.
             #[must_use]
             pub fn options(&self) -> &dyn QueueOptions {
                 match self { $($(#[$attribute])* Self::$Config(config) => config,)+ }

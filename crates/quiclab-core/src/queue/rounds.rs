@@ -1,27 +1,27 @@
-//! Queues of flows that are served in turn by bytes, those that have just become busy first (deficit round robin of RFC
-//! 8290 section 4.2, as `fq_codel_dequeue` and `fq_pie_qdisc_dequeue` of Linux have it).
+//! Queues of flows that are served in turn by bytes, newly busy ones first (deficit round robin of RFC 8290
+//! section 4.2, as in `fq_codel_dequeue` and `fq_pie_qdisc_dequeue` of Linux).
 
 use super::QueueIndex;
 use crate::units::ByteCount;
 use std::collections::VecDeque;
 
-/// The place of a queue in the rounds.
+/// State of a queue in the rounds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
-    /// Bytes it may still send in this turn; below 0 after a packet that was larger than the rest.
+    /// Bytes that it may still send in this turn; below 0 after a packet that exceeded the remainder.
     credits: i64,
-    /// It is on one of the lists.
+    /// Whether it is on one of the lists.
     listed: bool,
 }
 
-/// The order of service. A queue that has something is on one of the lists; one that has nothing may be.
+/// Order of service. A non-empty queue is on one of the lists; an empty one may be.
 #[derive(Debug)]
 pub(super) struct Rounds {
     quantum: i64,
     places: Vec<Place>,
-    /// Queues that have just become busy, in their order of service.
+    /// Newly busy queues, in their order of service.
     new: VecDeque<QueueIndex>,
-    /// The others that have or had something, in their order of service.
+    /// Other queues that are or were non-empty, in their order of service.
     old: VecDeque<QueueIndex>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Turn {
 }
 
 impl Rounds {
-    /// For `queues` queues that may each send `quantum` in a turn.
+    /// Creates rounds of `queues` queues that may each send `quantum` in a turn.
     pub(super) fn new(queues: u32, quantum: ByteCount) -> Self {
         Self {
             quantum: quantum.bytes() as i64,
@@ -43,12 +43,13 @@ impl Rounds {
         }
     }
 
-    /// The queue of a flow with this hash: as a fraction of 2^32, of the queues (`reciprocal_scale`).
+    /// Queue of a flow with this hash: the hash as a fraction of 2^32, times the number of queues
+    /// (`reciprocal_scale`).
     pub(super) fn queue_of(&self, hash: u64) -> QueueIndex {
         QueueIndex((((hash & 0xffff_ffff) * self.places.len() as u64) >> 32) as u32)
     }
 
-    /// Something has arrived in a queue.
+    /// Handles an arrival in a queue.
     pub(super) fn arrived(&mut self, queue: QueueIndex) {
         let place = &mut self.places[queue.0 as usize];
         if !place.listed {
@@ -57,7 +58,7 @@ impl Rounds {
         }
     }
 
-    /// Whose turn it is; `None`: no queue has anything.
+    /// The queue whose turn it is; `None` if all are empty.
     pub(super) fn turn(&mut self) -> Option<Turn> {
         loop {
             let turn = match self.new.front() {
@@ -74,16 +75,16 @@ impl Rounds {
         }
     }
 
-    /// The queue has sent `bytes`.
+    /// Records that the queue has sent `bytes`.
     pub(super) fn served(&mut self, turn: Turn, bytes: ByteCount) {
         self.places[turn.queue.0 as usize].credits -= bytes.bytes() as i64;
     }
 
-    /// The queue had nothing to send.
+    /// Records that the queue was empty.
     pub(super) fn was_empty(&mut self, turn: Turn) {
         self.unlist(turn);
         if turn.is_new && !self.old.is_empty() {
-            // else a flow that comes back at once, again and again, would starve the old ones
+            // otherwise a flow that becomes busy again and again would starve the old ones
             self.old.push_back(turn.queue);
         } else {
             self.places[turn.queue.0 as usize].listed = false;

@@ -1,4 +1,4 @@
-//! What a discipline counts.
+//! Statistics of a discipline.
 
 use super::{Backlog, FlowKey, Outcome, QueueIndex};
 use crate::element::DropReason;
@@ -6,7 +6,7 @@ use crate::metric::{Metric, Metrics};
 use crate::time::{Duration, Time};
 
 crate::metrics! {
-    /// What a queue discipline has done.
+    /// Totals of a queue discipline.
     pub static QUEUE: QueueMetrics = "link or tunnel, all queues but `drop_tail`" {
         /// Mean sojourn time of served packets.
         mean_sojourn_ms as "queue_sojourn_ms": Mean, End;
@@ -25,7 +25,7 @@ crate::metrics! {
     }
 }
 
-/// What has happened to the items of a queue, or of all queues. Sojourn times are those of served items.
+/// Totals of the items of a queue, or of all queues. Sojourn times are those of served items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueStatistics {
     /// Items served.
@@ -36,7 +36,7 @@ pub struct QueueStatistics {
     pub longest_sojourn: Duration,
     /// The last of them.
     pub last_sojourn: Duration,
-    /// Items served with a mark that they got here; one that had a mark before counts, too, as in Linux.
+    /// Items served with a mark set by this queue; one that was marked before counts too, as in Linux.
     pub ce_marks: u64,
     /// Items dropped, in the order of [`DropReason::ALL`].
     drops: [u64; DropReason::ALL.len()],
@@ -68,20 +68,20 @@ impl QueueStatistics {
         self.drops.iter().sum()
     }
 
-    /// Mean sojourn time of what was served, in ms; 0 before.
+    /// Mean sojourn time of served items, in ms; 0 before the first.
     #[must_use]
     pub fn mean_sojourn_ms(&self) -> f64 {
         self.sojourn_nanos as f64 / 1e6 / self.served.max(1) as f64
     }
 
-    /// Adds the values of a whole run; `own`: the discipline's own reasons for drops, with their metrics.
+    /// Adds the values of a whole run; `own`: drop reasons of the discipline, with their metrics.
     pub(super) fn statistics(&self, own: &[(DropReason, &'static Metric)], out: &mut Metrics) {
         out.set(&QUEUE.mean_sojourn_ms, self.mean_sojourn_ms());
         out.set(&QUEUE.longest_sojourn_ms, self.longest_sojourn.as_ms_f64());
         self.events(own, out);
     }
 
-    /// Adds the values of this moment.
+    /// Adds the present values.
     pub(super) fn sample(&self, own: &[(DropReason, &'static Metric)], out: &mut Metrics) {
         out.set(&QUEUE.last_sojourn_ms, self.last_sojourn.as_ms_f64());
         self.events(own, out);
@@ -99,23 +99,23 @@ impl QueueStatistics {
 /// One of the queues of a discipline that has several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowStatistics {
-    /// Which one.
+    /// Queue of the statistics.
     pub queue: QueueIndex,
-    /// What waits in it.
+    /// Backlog of waiting items.
     pub waiting: Backlog,
-    /// What has happened in it.
+    /// Totals of the queue.
     pub totals: QueueStatistics,
 }
 
-/// A queue of a discipline that has several, while something waits in it.
+/// A non-empty queue of a discipline that has several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitingFlow {
-    /// The flow of the item that leaves next.
+    /// Flow of the item that leaves next.
     pub key: FlowKey,
-    /// When that item arrived.
+    /// Arrival time of that item.
     pub since: Time,
-    /// What waits in the queue.
+    /// Backlog of the queue.
     pub waiting: Backlog,
-    /// Items that were dropped in the queue so far.
+    /// Number of items dropped in the queue so far.
     pub dropped: u64,
 }

@@ -1,11 +1,11 @@
-//! Counterparts of disciplines in the Linux kernel, as the words of `tc`.
+//! Counterparts of disciplines in the Linux kernel, as arguments of `tc`.
 
 use crate::problem::{Problem, name_of, quoted};
 use crate::time::Duration;
 use crate::units::ByteCount;
 use serde::Serialize;
 
-/// How the kernel implements a queue discipline.
+/// Implementation of a queue discipline by the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TcQueue {
     /// First in, first out: these are the limits of the discipline that has the rate (`netem`, `tbf`).
@@ -15,38 +15,38 @@ pub enum TcQueue {
         /// Maximum number of bytes; `None`: unlimited.
         bytes: Option<ByteCount>,
     },
-    /// A discipline of its own, as the child of the one that has the rate.
+    /// A separate discipline, as the child of the one that has the rate.
     Child {
-        /// The words of `tc` from its name on.
+        /// Arguments of `tc` from its name on.
         words: Vec<String>,
         /// The MTU of its device.
         mtu: DeviceMtu,
     },
     /// A discipline that has the rate itself.
     Shaper {
-        /// The words of `tc` from its name on, without those of rate and overhead.
+        /// Arguments of `tc` from its name on, without those of rate and overhead.
         words: Vec<String>,
         /// The MTU of its device.
         mtu: DeviceMtu,
     },
 }
 
-/// What a discipline of the kernel reads of the MTU of its device, which is the largest packet with its header.
+/// Use of the MTU of its device by a discipline of the kernel: the largest packet with its header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceMtu {
-    /// Nothing.
+    /// The MTU is not used.
     #[default]
     Any,
-    /// Its value when the discipline is created; larger packets pass later.
+    /// Value when the discipline is created; larger packets pass later.
     AtCreation(ByteCount),
-    /// Its value at each packet, so that no larger one passes.
+    /// Value at each packet, so that no larger one passes.
     Always(ByteCount),
 }
 
-/// `bytes`, the value of `field`, as the MTU of a device.
+/// Converts `bytes`, the value of `field`, to the MTU of a device.
 ///
 /// # Errors
-/// If no device of the kernel has it.
+/// If no device of the kernel has this MTU.
 pub(super) fn device_mtu(field: &'static str, bytes: ByteCount) -> Result<ByteCount, Problem> {
     if (600..=9000).contains(&bytes.bytes()) {
         return Ok(bytes);
@@ -55,7 +55,7 @@ pub(super) fn device_mtu(field: &'static str, bytes: ByteCount) -> Result<ByteCo
         .because("it is the MTU of a device"))
 }
 
-/// The choice of `field` that is not the one of the kernel.
+/// Reports that the choice of `field` differs from that of the kernel.
 pub(super) fn differs<T: Serialize>(field: &'static str, value: &T, of_kernel: &T) -> Problem {
     Problem::conflict(field, quoted(name_of(value)), quoted(name_of(of_kernel)))
 }
@@ -66,7 +66,7 @@ pub(super) fn words<const N: usize>(name: &str, numbers: [(&str, u64); N]) -> Ve
     std::iter::once(name.to_owned()).chain(numbers).collect()
 }
 
-/// A time in whole microseconds, rounded down: most disciplines take no fractions.
+/// A time in whole microseconds, rounded down: most disciplines accept no fractions.
 pub(super) fn micros(time: Duration) -> String {
     format!("{}us", time.as_nanos() / 1000)
 }

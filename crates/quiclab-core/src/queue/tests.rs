@@ -1,4 +1,4 @@
-//! Disciplines as their users see them: what all tests need, and what holds for all disciplines.
+//! Disciplines as their users see them: helpers for all tests, and invariants of all disciplines.
 
 pub(super) mod paced;
 mod properties;
@@ -51,7 +51,7 @@ pub(super) fn at(micros: u64) -> Time {
     Time::from_nanos(micros * 1000)
 }
 
-/// Adds pieces at one time; the numbers of those that are dropped.
+/// Adds pieces at one time; returns the numbers of those that are dropped.
 pub(super) fn add(
     queue: &mut Discipline<Piece>,
     now: Time,
@@ -67,7 +67,7 @@ pub(super) fn add(
     dropped
 }
 
-/// Takes all pieces at one time, none of which is dropped.
+/// Removes all pieces at one time, none of which is dropped.
 pub(super) fn drain(queue: &mut Discipline<Piece>, now: Time) -> Vec<Piece> {
     std::iter::from_fn(|| queue.dequeue(now, &mut |_, _| panic!("nothing has waited for long"))).collect()
 }

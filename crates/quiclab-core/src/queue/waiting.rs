@@ -65,26 +65,26 @@ impl<T: Item> WaitingItems<T> {
         Some(head)
     }
 
-    /// What has waited longest.
+    /// The item that has waited longest.
     pub(super) fn head(&self) -> Option<&Waiting<T>> {
         self.items.front()
     }
 
-    /// What has arrived last, and what was there before, each with its place; `None` if nothing waits.
+    /// The last arrival, and the earlier items with their positions; `None` if empty.
     pub(super) fn split_last(&self) -> Option<(&T, impl Iterator<Item = (usize, &T)>)> {
         let last = self.items.back()?;
         let before = self.items.iter().take(self.items.len() - 1).enumerate();
         Some((&last.item, before.map(|(place, waiting)| (place, &waiting.item))))
     }
 
-    /// Takes out the item at a place.
+    /// Removes the item at a position.
     pub(super) fn remove(&mut self, place: usize) -> Option<Waiting<T>> {
         let removed = self.items.remove(place)?;
         self.bytes -= removed.item.bytes();
         Some(removed)
     }
 
-    /// What waits, with the flow of the head; `None` if nothing waits.
+    /// The backlog, with the flow of the head; `None` if empty.
     pub(super) fn flow(&self, totals: &QueueStatistics) -> Option<WaitingFlow> {
         let head = self.items.front()?;
         let (key, waiting, dropped) = (head.item.key(), self.backlog(), totals.all_drops());

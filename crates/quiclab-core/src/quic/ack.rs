@@ -31,7 +31,7 @@ pub struct EcnCounts {
 }
 
 impl<'a> Ack<'a> {
-    /// Parses what follows the type, and in PATH_ACK the path ID.
+    /// Parses the fields after the type and, in PATH_ACK, after the path ID.
     ///
     /// # Errors
     /// If the frame is truncated, or a range goes below packet number 0.
@@ -63,7 +63,7 @@ impl<'a> Ack<'a> {
 /// Iterator over the ranges of an ACK frame, the largest packet numbers first.
 #[derive(Clone, Debug)]
 pub struct AckRanges<'a> {
-    /// Largest packet number of the next range, and how many precede it in the range.
+    /// Largest packet number of the next range, and number of packets that precede it in the range.
     next: Option<(u64, u64)>,
     encoded: Cursor<'a>,
 }

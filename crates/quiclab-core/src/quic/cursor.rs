@@ -1,18 +1,18 @@
 //! A cursor over bytes in network order, with QUIC's variable-length integers (RFC 9000 section 16).
 //!
-//! Every read is checked; nothing is consumed by a read that fails.
+//! Every read is checked; a read that fails consumes nothing.
 
 /// Largest value of a variable-length integer (RFC 9000 section 16).
 pub const VARINT_MAX: u64 = (1 << 62) - 1;
 
-/// What is left of a slice.
+/// Remainder of a slice.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at the first of `bytes`.
+    /// Creates a cursor at the first of `bytes`.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
@@ -45,7 +45,7 @@ impl<'a> Cursor<'a> {
         Some(taken)
     }
 
-    /// A variable-length integer and the number of bytes that it took.
+    /// A variable-length integer and its encoded length in bytes.
     pub fn varint_and_length(&mut self) -> Option<(u64, usize)> {
         // "the two most significant bits of the first byte encode the base-2 logarithm of the
         // integer encoding length in bytes"
@@ -63,7 +63,7 @@ impl<'a> Cursor<'a> {
         self.varint_and_length().map(|(value, _)| value)
     }
 
-    /// Bytes preceded by their number as a variable-length integer.
+    /// Bytes preceded by their length as a variable-length integer.
     pub fn prefixed(&mut self) -> Option<&'a [u8]> {
         let mut ahead = *self;
         let length = ahead.varint()?;
@@ -72,7 +72,7 @@ impl<'a> Cursor<'a> {
         Some(bytes)
     }
 
-    /// Bytes preceded by their number in one byte (connection identifiers).
+    /// Bytes preceded by their length in one byte (connection identifiers).
     pub fn byte_prefixed(&mut self) -> Option<&'a [u8]> {
         let mut ahead = *self;
         let length = ahead.byte()?;

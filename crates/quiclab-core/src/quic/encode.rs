@@ -1,7 +1,7 @@
 //! Sizes of modelled packets on the wire, and their bytes.
 //!
-//! The bytes are for whoever looks at a run: observers, traces. Sizes are what the network sees; a test
-//! keeps the two equal. [`v1`] is QUIC version 1, [`gquic`] is Google QUIC 37.
+//! The bytes are for observers of a run, such as traces. The network uses only the sizes; a test keeps the
+//! two equal. [`v1`] is QUIC version 1, [`gquic`] is Google QUIC 37.
 
 mod gquic;
 #[cfg(test)]
@@ -38,13 +38,13 @@ pub fn write_varint(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// Appends `length` zeros: what stands for data, tokens and connection IDs.
+/// Appends `length` zeros: placeholder for data, tokens and connection IDs.
 fn zeros(out: &mut Vec<u8>, length: usize) {
     out.resize(out.len() + length, 0);
 }
 
 impl Wire {
-    /// Bytes of the AEAD tag.
+    /// Length of the AEAD tag in bytes.
     #[must_use]
     pub const fn tag_length(self) -> usize {
         match self {
@@ -55,7 +55,7 @@ impl Wire {
 }
 
 impl PacketFormat {
-    /// Bytes of the header of a packet with `payload` bytes of frames, packet number included.
+    /// Length in bytes of the header of a packet with `payload` bytes of frames, packet number included.
     #[must_use]
     pub fn header_length(&self, space: PacketSpace, payload: usize) -> usize {
         match self.wire {
@@ -66,8 +66,8 @@ impl PacketFormat {
 }
 
 impl QuicFrame {
-    /// Bytes of the frame. STOP_WAITING is as long as its packet's number is; alone, it counts with the
-    /// longest.
+    /// Length of the frame in bytes. STOP_WAITING depends on the length of its packet number; alone, it
+    /// counts with the longest one.
     ///
     /// # Panics
     /// If the version has no such frame.
@@ -81,7 +81,7 @@ impl QuicFrame {
 }
 
 impl AckFrame {
-    /// Bytes of the frame.
+    /// Length of the frame in bytes.
     #[must_use]
     pub fn length(&self, wire: Wire) -> usize {
         match wire {
@@ -90,7 +90,7 @@ impl AckFrame {
         }
     }
 
-    /// How many of its first ranges fit into a frame of `room` bytes; 0: not even one.
+    /// Number of its first ranges that fit into a frame of `room` bytes; 0 if not even one fits.
     #[must_use]
     pub fn fit(&self, wire: Wire, room: usize) -> usize {
         match wire {
@@ -101,7 +101,7 @@ impl AckFrame {
 }
 
 impl QuicPacket {
-    /// Bytes of its frames.
+    /// Length of its frames in bytes.
     #[must_use]
     pub fn payload_length(&self) -> usize {
         match self.format.wire {
@@ -113,7 +113,7 @@ impl QuicPacket {
         }
     }
 
-    /// Bytes from the header to the tag.
+    /// Length from the header to the tag in bytes.
     #[must_use]
     pub fn length(&self) -> usize {
         let payload = self.payload_length();
@@ -138,7 +138,7 @@ impl QuicPacket {
 }
 
 impl QuicDatagram {
-    /// Bytes of the UDP payload.
+    /// Length of the UDP payload in bytes.
     #[must_use]
     pub fn length(&self) -> usize {
         self.packets.iter().map(QuicPacket::length).sum()

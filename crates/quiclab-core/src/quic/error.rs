@@ -1,12 +1,12 @@
-//! Why bytes are not a frame.
+//! Errors of frames.
 
 use thiserror::Error;
 
-/// Why the bytes at some place are not a frame.
+/// Reason why the bytes at an offset are not a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("frame type {frame_type:#x} at byte {offset}: {fault}")]
 pub struct FrameError {
-    /// Where the frame begins, in bytes from the start of the plaintext.
+    /// Start of the frame, in bytes from the start of the plaintext.
     pub offset: usize,
     /// Its type; the first byte if the type itself is truncated.
     pub frame_type: u64,
@@ -14,7 +14,7 @@ pub struct FrameError {
     pub fault: FrameFault,
 }
 
-/// The error of a frame.
+/// Kind of error of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FrameFault {
     /// The packet ends within the frame.

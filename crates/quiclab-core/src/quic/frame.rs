@@ -4,13 +4,13 @@
 //! (RESET_STREAM_AT), draft-ietf-quic-ack-frequency with the code points 0xaf and 0x1f that
 //! deployed stacks use, and draft-ietf-quic-multipath-21 with the code points of its section 4.
 //!
-//! The parser is strict: it reports what RFC 9000 calls a FRAME_ENCODING_ERROR or a
-//! PROTOCOL_VIOLATION as an error, and never panics. It borrows, does not allocate, and reads each
-//! byte a constant number of times, whatever counts and lengths the bytes claim.
+//! The parser is strict: it reports a FRAME_ENCODING_ERROR or PROTOCOL_VIOLATION of RFC 9000 as an error, and
+//! never panics. It borrows, does not allocate, and reads each byte a constant number of times, whatever
+//! counts and lengths the bytes claim.
 //!
-//! | differs from an endpoint | why |
+//! | differs from an endpoint | reason |
 //! | --- | --- |
-//! | which frames a packet type permits (section 12.4, table 3) is not checked | a log shows what was sent |
+//! | which frames a packet type permits (section 12.4, table 3) is not checked | a log shows the frames sent |
 //! | a run of PADDING frames is one item | one item per byte would be useless |
 //! | an unknown type takes the rest of the packet | its length cannot be known |
 
@@ -101,7 +101,7 @@ pub enum Frame<'a> {
     PathsBlocked { maximum: u64 },
     /// PATH_CIDS_BLOCKED.
     PathCidsBlocked { path_id: u64, next_sequence_number: u64 },
-    /// A type that the parser does not know; `rest` is the packet from this type on.
+    /// An unknown type; `rest` is the packet from this type on.
     Unknown { frame_type: u64, rest: &'a [u8] },
 }
 
@@ -112,7 +112,7 @@ pub struct Frames<'a> {
     length: usize,
     /// The bytes from the next frame on, or from the faulty frame on.
     cursor: Cursor<'a>,
-    /// An error has been reported.
+    /// Whether an error has been reported.
     failed: bool,
 }
 
@@ -160,7 +160,7 @@ impl<'a> Iterator for Frames<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Parses what follows the type; `whole` is the packet from the type on.
+    /// Parses the fields after the type; `whole` is the packet from the type on.
     fn parse(frame_type: u64, whole: &'a [u8], cursor: &mut Cursor<'a>) -> Result<Self, FrameFault> {
         // Fields in the order of the RFC's figures; a missing one is `Truncated`.
         macro_rules! next {
@@ -284,7 +284,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// What NEW_CONNECTION_ID and PATH_NEW_CONNECTION_ID have in common.
+/// Fields common to NEW_CONNECTION_ID and PATH_NEW_CONNECTION_ID.
 struct NewId<'a> {
     sequence_number: u64,
     retire_prior_to: u64,
@@ -317,7 +317,7 @@ fn path_id(id: u64) -> Result<u64, FrameFault> {
     Ok(id)
 }
 
-/// Everything up to the end of the packet: a frame without a Length field, or of unknown length.
+/// Bytes up to the end of the packet: of a frame without a Length field, or of unknown length.
 fn remainder<'a>(cursor: &mut Cursor<'a>) -> &'a [u8] {
     let rest = cursor.rest();
     *cursor = Cursor::new(&[]);

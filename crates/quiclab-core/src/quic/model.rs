@@ -1,7 +1,7 @@
 //! Modelled QUIC packets: headers and frames as values, payloads as lengths.
 //!
-//! What lab-quic sends. Sizes on the wire are exact, because each packet can be written as bytes
-//! ([`encode`](super::encode)); connection IDs, tokens and data are then zeros.
+//! These are the packets of lab-quic. Sizes on the wire are exact, because each packet can be encoded as
+//! bytes ([`encode`](super::encode)); connection IDs, tokens and data are then zeros.
 
 use super::EcnCounts;
 use crate::time::{Duration, Time};
@@ -11,26 +11,26 @@ use std::ops::RangeInclusive;
 /// The QUIC packets of one UDP datagram (RFC 9000 section 12.2).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QuicDatagram {
-    /// In their order; most datagrams have one.
+    /// Packets in order; most datagrams have one.
     pub packets: SmallVec<[QuicPacket; 1]>,
 }
 
 /// A QUIC packet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuicPacket {
-    /// Its type, and so its packet number space.
+    /// Packet type, which implies the packet number space.
     pub space: PacketSpace,
     /// Path whose packet numbers it uses (Multipath QUIC); 0 otherwise.
     pub path: u8,
     /// Full packet number.
     pub number: u64,
-    /// How it is written.
+    /// Encoding.
     pub format: PacketFormat,
-    /// Its frames, in their order.
+    /// Frames in order.
     pub frames: SmallVec<[QuicFrame; 2]>,
 }
 
-/// Packet number space of QUIC (RFC 9000 section 12.3), 0-RTT and 1-RTT told apart.
+/// Packet number space of QUIC (RFC 9000 section 12.3), with 0-RTT and 1-RTT distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PacketSpace {
     /// Initial packets.
@@ -43,14 +43,14 @@ pub enum PacketSpace {
     OneRtt,
 }
 
-/// What the size of a packet depends on beside its frames.
+/// Properties other than the frames on which the size of a packet depends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketFormat {
     /// Version.
     pub wire: Wire,
     /// Length of the destination connection ID in bytes.
     pub destination_id: u8,
-    /// Length of the source connection ID in bytes; long headers have it.
+    /// Length of the source connection ID in bytes, for long headers.
     pub source_id: u8,
     /// Length of the packet number in bytes, 1 to 4 (gQUIC: 1, 2, 4 or 6).
     pub number_length: u8,
@@ -70,22 +70,23 @@ pub enum Wire {
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "fields are named as in the RFC's section of the variant")]
 pub enum QuicFrame {
-    /// This many PADDING frames.
+    /// A number of PADDING frames.
     Padding {
         length: u16,
     },
     Ping,
-    /// Boxed: packets with data are smaller without.
+    /// Boxed: packets with data are smaller without it.
     Ack(Box<AckFrame>),
-    /// `parameters` are those of the message that the data are part of, so that each end learns what the
-    /// other has configured; they take no bytes of their own.
+    /// `parameters` are those of the message that the data are part of, by which each end learns the
+    /// configuration of its peer; they take no bytes of their own.
     Crypto {
         offset: u64,
         length: u16,
         parameters: Option<Box<TransportParameters>>,
     },
-    /// `last`: the frame has no Length field, it takes the rest of the packet. `label`: what the application
-    /// says of the stream; it stands in the data, which are a length here, and takes no bytes of its own.
+    /// `last`: the frame has no Length field and extends to the end of the packet. `label`: properties of the
+    /// stream stated by the application; they are part of the data, which are a length here, and take no
+    /// bytes of their own.
     Stream {
         stream_id: u64,
         offset: u64,
@@ -138,7 +139,7 @@ pub enum QuicFrame {
         error_code: u64,
     },
     HandshakeDone,
-    /// RFC 9221; what a workload says in it, as in `Payload::Datagram`.
+    /// RFC 9221; its content for a workload is as in `Payload::Datagram`.
     Datagram {
         length: u16,
         number: u64,
@@ -187,7 +188,8 @@ pub enum QuicFrame {
 /// An ACK frame (RFC 9000 section 19.3), or PATH_ACK (draft-ietf-quic-multipath-21 section 4.1).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AckFrame {
-    /// Path ID whose packets a PATH_ACK frame acknowledges; `None`: an ACK frame, of path ID 0 in 1-RTT packets.
+    /// Path ID whose packets a PATH_ACK frame acknowledges; `None` for an ACK frame, which is for path ID 0
+    /// in 1-RTT packets.
     pub path: Option<u8>,
     /// Time from the arrival of the largest packet to the sending of the frame.
     pub delay: Duration,
@@ -198,7 +200,7 @@ pub struct AckFrame {
 }
 
 impl QuicFrame {
-    /// Whether a packet with this frame asks for an acknowledgement (RFC 9002 section 2).
+    /// Whether a packet with this frame is ack-eliciting (RFC 9002 section 2).
     #[must_use]
     pub const fn is_ack_eliciting(&self) -> bool {
         !matches!(
@@ -209,14 +211,15 @@ impl QuicFrame {
 }
 
 impl QuicPacket {
-    /// Whether it asks for an acknowledgement.
+    /// Whether it is ack-eliciting.
     #[must_use]
     pub fn is_ack_eliciting(&self) -> bool {
         self.frames.iter().any(QuicFrame::is_ack_eliciting)
     }
 }
 
-/// What an end tells the other in the handshake (RFC 9000 section 18.2), as far as anything depends on it.
+/// Transport parameters that an endpoint sends in the handshake (RFC 9000 section 18.2), as far as the model
+/// depends on them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TransportParameters {
     /// `initial_max_data` in bytes.
@@ -233,33 +236,34 @@ pub struct TransportParameters {
     pub max_streams_uni: u64,
     /// `max_ack_delay`.
     pub max_ack_delay: Duration,
-    /// `max_idle_timeout`; `None`: none.
+    /// `max_idle_timeout`; `None` if there is none.
     pub idle_timeout: Option<Duration>,
-    /// `max_datagram_frame_size` in bytes; 0: DATAGRAM is not supported.
+    /// `max_datagram_frame_size` in bytes; 0 if DATAGRAM is not supported.
     pub max_datagram_frame_size: u64,
-    /// `min_ack_delay`; `None`: ACK_FREQUENCY is not supported.
+    /// `min_ack_delay`; `None` if ACK_FREQUENCY is not supported.
     pub min_ack_delay: Option<Duration>,
-    /// Length of the connection ID that packets to its sender carry, in bytes.
+    /// Length of the connection ID in packets to its sender, in bytes.
     pub connection_id_length: u8,
-    /// Paths that its sender uses (Multipath QUIC); 1: only one.
+    /// Number of paths that its sender uses (Multipath QUIC); 1 for a single path.
     pub paths: u8,
-    /// `initial_max_path_id` of an end that manages its paths with frames (draft-ietf-quic-multipath-21 section 2.1).
+    /// `initial_max_path_id` of an endpoint that manages its paths with frames (draft-ietf-quic-multipath-21
+    /// section 2.1).
     pub max_path_id: Option<u32>,
-    /// No parameter: bytes of the crypto stream up to the end of the message that holds them. Lengths of
-    /// messages depend on the profile of their sender, and data are zeros.
+    /// Not a parameter: bytes of the crypto stream up to the end of the message that contains the parameters.
+    /// Lengths of messages depend on the profile of their sender, and data are zeros.
     pub message_end: u64,
-    /// No parameter either: what the messages say of the session.
+    /// Not a parameter either: session resumption in the messages.
     pub session: TlsSession,
 }
 
-/// What a hello offers or accepts: which extensions it has.
+/// Session offered or accepted by a hello, as its extensions indicate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TlsSession {
     /// A new session.
     #[default]
     New,
-    /// An earlier session goes on.
+    /// Resumption of an earlier session.
     Resumed,
-    /// It goes on, with 0-RTT.
+    /// Resumption with 0-RTT.
     Early,
 }

@@ -5,8 +5,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 
-/// Random cases that are the same on every run. `PROPTEST_CASES=1000000 PROPTEST_RNG_SEED=7` makes
-/// a fuzzer of it; failures are kept in `proptest-regressions` and tried first from then on.
+/// Random cases that are the same on every run. `PROPTEST_CASES=1000000 PROPTEST_RNG_SEED=7` makes it a
+/// fuzzer; failures are kept in `proptest-regressions` and tried first from then on.
 fn cases() -> Config {
     let mut config = Config::default();
     if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
@@ -120,7 +120,7 @@ fn frames_of_rfc_9000_section_19() {
             Frame::PathCidsBlocked { path_id: u64::from(u32::MAX), next_sequence_number: 0 },
         ),
         (
-            // a type that is unknown here, so the rest of the packet is opaque
+            // an unknown type, so the rest of the packet is opaque
             "ad3e00 01 01",
             Frame::Unknown { frame_type: 0x2d3e_0001, rest: &[0xad, 0x3e, 0, 1, 1] },
         ),
@@ -194,7 +194,7 @@ fn integer() -> impl Strategy<Value = u64> {
     prop_oneof![0..64u64, 0..1u64 << 14, 0..1u64 << 30, 0..=VARINT_MAX]
 }
 
-/// A frame that tells its length, as bytes.
+/// A frame with an explicit length, as bytes.
 fn encoded() -> impl Strategy<Value = Vec<u8>> {
     let fields = (vec(integer(), 4), vec(any::<u8>(), 0..30));
     let types = prop_oneof![Just(0xafu64), Just(0x31), Just(0x24), 0x01..0x08u64, Just(0x0a), 0x0e..0x20u64];
@@ -219,7 +219,7 @@ fn encoded() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Bytes that are all noise, and bytes that look like frames until they do not.
+/// Random bytes, and bytes that are valid frames up to some position.
 fn hostile() -> impl Strategy<Value = Vec<u8>> {
     let frames = vec(encoded(), 0..6).prop_map(|frames| frames.concat());
     let bent =
@@ -238,7 +238,7 @@ fn hostile() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(cases())]
 
-    /// Never a panic; every item takes at least a byte, and all items together the whole packet.
+    /// No panic; every item consumes at least a byte, and all items together the whole packet.
     #[test]
     fn hostile_bytes_are_bounded_work(bytes in hostile()) {
         let mut frames = Frames::new(&bytes);

@@ -1,13 +1,14 @@
-//! BLEST: a slower path only if what it carries cannot block the fastest one.
+//! BLEST: a slower path is used only if its packets cannot block the fastest one.
 //!
 //! After Ferlin, Alay, Mehani and Boreli, "BLEST: Blocking Estimation-based MPTCP Scheduler for Heterogeneous
 //! Networks" (IFIP Networking 2016), section III. While a packet is on the slow path S for its RTT, the fast
-//! path F could send X = (CWND_F + MSS_F (r - 1) / 2) r bytes, r = RTT_S / RTT_F. The slow path is taken only if
-//! these have room in the send window beside what S has in flight: scaling x X <= window - in flight_S - MSS_S.
+//! path F could send X = (CWND_F + MSS_F (r - 1) / 2) r bytes, r = RTT_S / RTT_F. The slow path is used only
+//! if they fit into the send window in addition to the bytes in flight on S: scaling x X <= window - in
+//! flight_S - MSS_S.
 //!
 //! | | the paper, Linux `mptcp_blest.c` | here |
 //! | --- | --- | --- |
-//! | send window | that of the MPTCP connection | a given one; without it, what all paths together deliver in the longest RTT: a tunnel has none |
+//! | send window | that of the MPTCP connection | a configured one; without it, the bytes that all paths together deliver in the longest RTT: a tunnel has no window |
 //! | the scaling (lambda) | 1.2 at first (Linux), adapted by 1 % or 4 % to whether the window blocked | as given, 1.2: no window can block |
 //! | r | whole round trips, and one more (Linux) | the quotient (the paper) |
 //! | only the fast path waits | it may never have room | it has packets in flight |
@@ -20,18 +21,19 @@ use crate::units::ByteCount;
 #[derive(Clone, Copy, Debug)]
 pub struct Blest {
     scaling: f64,
-    /// `None`: what all paths together deliver in the longest RTT.
+    /// `None`: the bytes that all paths together deliver in the longest RTT.
     send_window: Option<ByteCount>,
 }
 
 impl Blest {
-    /// With the factor on what the fast path could send, and the send window that must hold it.
+    /// Creates a scheduler with the factor on the bytes that the fast path could send, and the send window
+    /// that must contain them.
     #[must_use]
     pub const fn new(scaling: f64, send_window: Option<ByteCount>) -> Self {
         Self { scaling, send_window }
     }
 
-    /// Bytes that may be in flight on all paths together.
+    /// Maximum number of bytes in flight on all paths together.
     fn send_window(&self, paths: &[PathState]) -> ByteCount {
         self.send_window.unwrap_or_else(|| {
             let usable = || paths.iter().filter(|path| path.usable);

@@ -1,8 +1,8 @@
 //! Cheapest pipe first: the cheapest path, until its window is full.
 //!
 //! After Amend et al., "A Framework for Multiaccess Support for Unreliable Internet Traffic using Multipath
-//! DCCP" (LCN 2019), section IV: what a subscriber pays for by volume carries only what does not fit elsewhere.
-//! The cost of a path is its place in a given order.
+//! DCCP" (LCN 2019), section IV: an access that is paid for by volume carries only the traffic that does not
+//! fit elsewhere. The cost of a path is its place in a given order.
 
 use super::{PathScheduler, PathState};
 use crate::time::Time;
@@ -11,12 +11,12 @@ use crate::units::ByteCount;
 /// The first open path of a given order.
 #[derive(Clone, Debug, Default)]
 pub struct CheapestFirst {
-    /// Paths, the cheapest first. Those that are not in it come afterwards, as they are numbered.
+    /// Paths, the cheapest first. Unlisted paths follow in the order of their numbers.
     order: Vec<u32>,
 }
 
 impl CheapestFirst {
-    /// With paths from the cheapest to the dearest, by their positions.
+    /// Creates a scheduler with positions of paths, from the cheapest to the most expensive.
     #[must_use]
     pub fn new(order: &[u32]) -> Self {
         Self { order: order.to_vec() }

@@ -92,10 +92,10 @@ impl PathSchedulerKind {
         Self::EarliestArrival { hysteresis: default_hysteresis(), patience: default_patience() }
     }
 
-    /// Checks the parameters that depend on one another, or on the number of paths, if it is known.
+    /// Checks the parameters that depend on each other, or on the number of paths, if it is known.
     ///
     /// # Errors
-    /// The parameter, its value and what was expected.
+    /// The parameter, its value and the expected value.
     pub fn check(&self, paths: Option<usize>) -> Result<(), Problem> {
         match self {
             Self::WeightedRoundRobin { weights } => {
@@ -121,14 +121,14 @@ impl PathSchedulerKind {
     }
 }
 
-/// The table.
+/// Form as a table.
 #[derive(Deserialize)]
 #[serde(transparent)]
 struct Table(#[serde(with = "PathSchedulerKind")] PathSchedulerKind);
 
 impl FromStr for PathSchedulerKind {
     type Err = Error;
-    /// The kind alone.
+    /// Form as the kind alone.
     fn from_str(kind: &str) -> Result<Self, Error> {
         Self::deserialize(MapDeserializer::new([("kind", kind)].into_iter()))
     }

@@ -1,5 +1,5 @@
-//! Earliest arrival: the path on which the packet is expected to arrive first. quiclab's, for tunnels that carry
-//! many flows over unequal paths.
+//! Earliest arrival: the path on which the packet is expected to arrive first. It is quiclab's, for tunnels with many
+//! flows over unequal paths.
 //!
 //! A packet that leaves on path p is expected after
 //!
@@ -7,37 +7,38 @@
 //! queue / rate + size / rate + min RTT / 2 + loss / (1 - loss) x RTT
 //! ```
 //!
-//! - queue: the larger of what was handed to p and cannot have left its bottleneck yet (a bucket that drains
-//!   with the rate, so that a burst counts at once), and what is in flight beyond rate x min RTT (so that the
-//!   queue that others built counts as well);
-//! - the last term: who needs what was lost asks for it again, a round trip later, loss / (1 - loss) times.
+//! - queue: the larger of the bytes passed to p that cannot have left its bottleneck yet (a bucket that drains at the
+//!   rate, so that a burst counts immediately), and the bytes in flight beyond rate x min RTT (so that the queue of
+//!   other traffic counts as well);
+//! - the last term: the receiver of lost data requests them again, a round trip later, loss / (1 - loss) times.
 //!
-//! | question | answer | why |
+//! | question | answer | reason |
 //! | --- | --- | --- |
-//! | several paths have room | the earliest, but the last one taken unless another is earlier by the hysteresis | packets of one flow keep their order, and noise in RTTs moves nothing |
-//! | a faster path has no room | wait, if the whole backlog would leave it within `patience` and arrive before one packet on the best open path | what is sent by the slow path arrives late; the wait is bounded |
-//! | the backlog is larger | never wait | the tunnel carries all that its paths do; below CoDel's target of 5 ms a patience of half of it causes no drop |
+//! | several paths have room | the earliest, but the last one used unless another is earlier by the hysteresis | packets of one flow keep their order, and noise in RTTs changes nothing |
+//! | a faster path has no room | wait, if the whole backlog would leave it within `patience` and arrive before one packet on the best open path | packets sent on the slow path arrive late; the wait is bounded |
+//! | the backlog is larger | never wait | the tunnel uses the capacity of all paths; below CoDel's target of 5 ms a patience of half of it causes no drop |
 //!
-//! The wait is that of ECF (its condition 1 with a rate for the window), bounded in time; what ECF and BLEST know
-//! of a path is its RTT, queue included, which is half an RTT old, and counts a delay twice that the packet pays once.
+//! The wait is that of ECF (its condition 1 with a rate instead of the window), bounded in time. ECF and BLEST know
+//! only the RTT of a path, queue included, which is half an RTT old and counts twice a delay that the packet
+//! experiences once.
 
 use super::{PathScheduler, PathState};
 use crate::time::{Duration, Time};
 use crate::units::{ByteCount, DataRate};
 use std::cell::Cell;
 
-/// What was handed to a path and cannot have left its bottleneck yet.
+/// Bytes passed to a path that cannot have left its bottleneck yet.
 #[derive(Clone, Debug, Default)]
 struct Bucket {
-    /// Its level at a time, in [`PARTS`] of a byte: drained on each query, since the rate is known only then.
+    /// Level of the bucket at a time, in [`PARTS`] of a byte: drained on each query, since the rate is known only then.
     level: Cell<(u128, Time)>,
 }
 
-/// Parts of a byte: what 1 bit/s drains in 1 ns is one, so that no rounding adds up.
+/// Parts of a byte: the amount that 1 bit/s drains in 1 ns is one, so that rounding errors do not accumulate.
 const PARTS: u128 = 8_000_000_000;
 
 impl Bucket {
-    /// Its level now.
+    /// Present level.
     fn drain(&self, now: Time, rate: DataRate) -> ByteCount {
         let (level, at) = self.level.get();
         let drained = u128::from(rate.bits_per_second()) * u128::from(now.since(at).as_nanos());
@@ -58,23 +59,23 @@ pub struct EarliestArrival {
     patience: Duration,
     /// Path of the last packet; `None` before the first.
     previous: Option<usize>,
-    /// By path; those beyond are empty.
+    /// Buckets by path; those of further paths are empty.
     buckets: Vec<Bucket>,
 }
 
-/// A loss rate above this counts as this: the next estimate would be endless.
+/// Maximum loss rate used in estimates: a rate of 1 would make the delay infinite.
 const MAX_LOSS: f64 = 0.9;
 
 impl EarliestArrival {
-    /// With the part of the delay by which another path must be earlier than the last one, and the longest time
-    /// that a backlog may need to leave a path that is waited for.
+    /// Creates a scheduler with the share of the delay by which another path must be earlier than the last one, and the
+    /// maximum time that a backlog may need to leave a path that packets wait for.
     #[must_use]
     pub const fn new(hysteresis: f64, patience: Duration) -> Self {
         Self { hysteresis, patience, previous: None, buckets: Vec::new() }
     }
 
-    /// How long after it has left a full datagram is expected to arrive on `path`, with `before` bytes ahead of
-    /// it that are not handed to it yet.
+    /// Expected delay of a full datagram on `path` after it has left, with `before` bytes ahead of it that are not
+    /// passed to the path yet.
     fn delay(&self, now: Time, path: usize, state: &PathState, before: ByteCount) -> Duration {
         let rate = state.rate_or_window();
         let handed = self.buckets.get(path).map_or(ByteCount::ZERO, |bucket| bucket.drain(now, rate));
@@ -85,7 +86,7 @@ impl EarliestArrival {
         propagation + rate.time_for(queue + before + state.largest)
     }
 
-    /// The open path with the earliest arrival, and this; the last one taken, if it is not much later.
+    /// The open path with the earliest arrival, and its delay; the last one used, if it is not much later.
     fn best(&self, now: Time, paths: &[PathState]) -> Option<(usize, Duration)> {
         let delay = |path: usize| (path, self.delay(now, path, &paths[path], ByteCount::ZERO));
         let open = (0..paths.len()).filter(|path| paths[*path].is_open());
@@ -96,7 +97,7 @@ impl EarliestArrival {
         Some(kept.unwrap_or((earliest, soonest)))
     }
 
-    /// Whether all that waits leaves a path without room within the patience, and arrives before `arrival`.
+    /// Whether the whole backlog leaves a path without room within the patience, and arrives before `arrival`.
     fn waits(&self, now: Time, backlog: ByteCount, paths: &[PathState], arrival: Duration) -> bool {
         (0..paths.len()).filter(|path| paths[*path].frees_room()).any(|path| {
             let state = &paths[path];

@@ -1,17 +1,18 @@
-//! ECF, earliest completion first: a slower path only if everything that waits ends sooner with it.
+//! ECF, earliest completion first: a slower path is used only if the whole backlog completes sooner with it.
 //!
 //! After Lim, Nahum, Towsley and Gibbens, "ECF: An MPTCP Path Scheduler to Manage Heterogeneous Paths" (CoNEXT
 //! 2017), algorithm 1. With k bytes waiting, the fast path F without room, the slow one S with, and delta the
 //! larger of the RTT variations, it waits for F if both hold:
 //!
-//! 1. (1 + k / CWND_F) RTT_F < (1 + waiting x hysteresis) (RTT_S + delta): F ends before S would;
-//! 2. k / CWND_S x RTT_S >= 2 RTT_F + delta: S does not end sooner than a round trip of F after this one.
+//! 1. (1 + k / CWND_F) RTT_F < (1 + waiting x hysteresis) (RTT_S + delta): F completes before S would;
+//! 2. k / CWND_S x RTT_S >= 2 RTT_F + delta: S does not complete sooner than a round trip of F after this
+//!    one.
 //!
 //! `waiting` is 1 after a decision to wait, 0 after 1. did not hold: the hysteresis keeps a decision.
 //!
 //! | | the paper | here |
 //! | --- | --- | --- |
-//! | k / CWND | as it is | at least 1: what leaves takes a round trip; so does the authors' code for Linux (`mptcp_ecf.c`) |
+//! | k / CWND | as it is | at least 1: a packet takes a round trip; so does the authors' code for Linux (`mptcp_ecf.c`) |
 //! | hysteresis (beta) | 0.25 | as given, 0.25 |
 //! | F | may never have room | has packets in flight |
 
@@ -20,17 +21,18 @@ use crate::time::Time;
 use crate::units::ByteCount;
 use std::cell::Cell;
 
-/// The fastest path; a slower one if that ends sooner.
+/// The fastest path; a slower one if the backlog completes sooner with it.
 #[derive(Clone, Debug)]
 pub struct Ecf {
     hysteresis: f64,
-    /// The last decision was to wait. A decision changes it, hence the cell; the same question then has the
-    /// same answer.
+    /// Whether the last decision was to wait. A decision changes it, hence the cell; an equal call then has
+    /// the same result.
     waiting: Cell<bool>,
 }
 
 impl Ecf {
-    /// With the part by which a slower path must end sooner after a decision to wait.
+    /// Creates a scheduler with the share by which a slower path must complete sooner after a decision to
+    /// wait.
     #[must_use]
     pub const fn new(hysteresis: f64) -> Self {
         Self { hysteresis, waiting: Cell::new(false) }

@@ -3,10 +3,10 @@
 //! | | Linux `mptcp_sched_default`, picoquic | here |
 //! | --- | --- | --- |
 //! | equal RTTs | the first path: two equal ones share 99.9 % to 0.1 % below saturation | in turn |
-//! | equal is | the same number | up to 9/8 of the lowest |
+//! | criterion of equality | the same number | up to 9/8 of the lowest |
 //!
-//! A strict minimum makes a number out of noise: of two paths with the same delay one gets everything until
-//! its queue delays more than the other. Whether paths that block are penalised: see `penalty`.
+//! A strict minimum amplifies noise: of two paths with the same delay one gets all packets until its queue
+//! delays more than the other. For penalties of paths that block see `penalty`.
 
 use super::penalty::Penalties;
 use super::{PathScheduler, PathState, longest_equal, next_in_turn};
@@ -18,13 +18,13 @@ use crate::units::ByteCount;
 pub struct LowestRtt {
     /// Path of the last packet; `None` before the first.
     previous: Option<usize>,
-    /// `None`: paths that block are not penalised.
+    /// `None` if paths that block are not penalised.
     penalties: Option<Penalties>,
 }
 
 impl LowestRtt {
-    /// Lowest RTT that penalises the slowest path whenever there are more than `above` bytes in flight on all
-    /// paths together.
+    /// Creates a scheduler that penalises the slowest path whenever more than `above` bytes are in flight on
+    /// all paths together.
     #[must_use]
     pub fn penalising(above: ByteCount) -> Self {
         Self { previous: None, penalties: Some(Penalties::new(above)) }

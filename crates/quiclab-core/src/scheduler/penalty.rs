@@ -4,12 +4,12 @@
 //! | | the paper, Linux MPTCP | here |
 //! | --- | --- | --- |
 //! | a path blocks | it holds the trailing edge of a full receive window while another has room | more than a limit is in flight on all paths; it has the longest RTT of those with packets in flight, and a faster one is open |
-//! | the penalty | its window and slow-start threshold are halved | what it may have in flight is: half of its window, or of the limit that holds |
-//! | how often | once in an RTT of that path | the same |
+//! | the penalty | its window and slow-start threshold are halved | its limit in flight is halved: half of its window, or of the present limit |
+//! | frequency | once in an RTT of that path | the same |
 //! | recovery | congestion avoidance | a datagram more in each RTT, until the window is reached |
-//! | opportunistic retransmission (mechanism 1) | what blocks goes again on the fast path | none: a packet of a tunnel goes once |
+//! | opportunistic retransmission (mechanism 1) | the blocking data are sent again on the fast path | none: a packet of a tunnel is sent once |
 //!
-//! A scheduler must not touch the congestion control: what it lowers is a limit of its own.
+//! A scheduler must not change the congestion control: it lowers a limit of its own.
 
 use super::{PathState, fastest};
 use crate::time::{Duration, Time};
@@ -19,7 +19,7 @@ use std::cell::RefCell;
 /// A penalty of one path.
 #[derive(Clone, Copy, Debug)]
 struct Penalty {
-    /// What the path might have in flight then.
+    /// Maximum bytes in flight on the path at that time.
     limit: ByteCount,
     at: Time,
 }
@@ -28,8 +28,8 @@ struct Penalty {
 #[derive(Clone, Debug)]
 pub(super) struct Penalties {
     above: ByteCount,
-    /// By path. A question about a path that blocks imposes its penalty, hence the cell: a second one at the
-    /// same time changes nothing.
+    /// Penalties by path. A query of a path that blocks imposes its penalty, hence the cell: a second one at
+    /// the same time has no effect.
     of_paths: RefCell<Vec<Option<Penalty>>>,
 }
 
@@ -62,7 +62,7 @@ impl Penalties {
         of_paths[slowest] = Some(Penalty { limit: ByteCount::from_bytes(limit.bytes() / 2), at: now });
     }
 
-    /// Whether the penalty of `path` lets another full datagram leave; the first always does.
+    /// Whether the penalty of `path` permits another full datagram; the first is always permitted.
     pub(super) fn lets(&self, now: Time, path: usize, state: &PathState) -> bool {
         state.in_flight == ByteCount::ZERO
             || self.limit(now, path, state).is_none_or(|limit| state.in_flight + state.largest <= limit)
@@ -72,7 +72,7 @@ impl Penalties {
         self.of_paths.borrow().get(path).copied().flatten()
     }
 
-    /// What `path` may have in flight; `None`: what its window says.
+    /// Maximum bytes in flight on `path`; `None` if only its window limits them.
     fn limit(&self, now: Time, path: usize, state: &PathState) -> Option<ByteCount> {
         let Penalty { limit, at } = self.of(path)?;
         let rtt = state.srtt.max(Duration::from_nanos(1));

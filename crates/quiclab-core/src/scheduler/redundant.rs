@@ -1,7 +1,8 @@
 //! Redundant: each packet on every path that has room.
 //!
-//! After Frömmgen et al., "ReMP TCP: Low Latency Multipath TCP" (ICC 2016). The first copy to arrive counts; the
-//! receiving end drops the others. A path without room misses the packet: ReMP TCP sends it there later.
+//! After Frömmgen et al., "ReMP TCP: Low Latency Multipath TCP" (ICC 2016). The first copy to arrive counts;
+//! the receiving end drops the others. A path without room does not get the packet: ReMP TCP sends it there
+//! later.
 
 use super::{PathScheduler, PathState, fastest};
 use crate::time::Time;

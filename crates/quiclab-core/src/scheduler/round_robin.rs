@@ -4,7 +4,7 @@ use super::{PathScheduler, PathState, next_in_turn};
 use crate::time::Time;
 use crate::units::ByteCount;
 
-/// Each path in turn; one without room is passed over and has no claim to what it missed.
+/// Each path in turn; one without room is skipped, without compensation later.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundRobin {
     /// Path of the last packet; `None` before the first.

@@ -1,49 +1,49 @@
-//! What a scheduler is told of a path.
+//! State of a path, as input of a scheduler.
 
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};
 
-/// What a sender knows of a path.
+/// State of a path as known to its sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathState {
-    /// It is validated and not suspected to be dead: it may carry data.
+    /// Whether it may carry data: it is validated and not suspected to have failed.
     pub usable: bool,
-    /// Window and pacer let the next packet leave now.
+    /// Whether window and pacer permit the next packet now.
     pub has_room: bool,
-    /// Smoothed RTT; the assumed one before there is a sample.
+    /// Smoothed RTT; the assumed one before the first sample.
     pub srtt: Duration,
-    /// Smallest RTT seen; [`Self::srtt`] where it is not known.
+    /// Minimum RTT; [`Self::srtt`] if it is not known.
     pub min_rtt: Duration,
-    /// Variation of the RTT (RFC 9002 section 5.3: rttvar); 0 where it is not known.
+    /// Variation of the RTT (RFC 9002 section 5.3: rttvar); 0 if it is not known.
     pub rtt_variation: Duration,
     /// Congestion window.
     pub window: ByteCount,
-    /// Bytes sent that are neither acknowledged nor lost.
+    /// Bytes sent that are neither acknowledged nor declared lost.
     pub in_flight: ByteCount,
-    /// Rate at which the path delivers: bandwidth or pacing rate of its controller, or a measured delivery rate, not what
-    /// an application that sends less has made of it. `None`: it is not known.
+    /// Rate at which the path delivers: bandwidth or pacing rate of its controller, or a measured delivery
+    /// rate, without samples of an application-limited sender. `None` if it is not known.
     pub rate: Option<DataRate>,
-    /// Recent share of packets lost.
+    /// Share of packets lost recently.
     pub loss: Probability,
-    /// Bytes of a full datagram.
+    /// Length of a full datagram in bytes.
     pub largest: ByteCount,
 }
 
 impl PathState {
-    /// The next packet may take it.
+    /// Whether the next packet may use it.
     #[must_use]
     pub const fn is_open(&self) -> bool {
         self.usable && self.has_room
     }
 
-    /// It has no room, and will have: what is in flight is acknowledged or lost sooner or later. A path without
-    /// room and with nothing in flight might never have any; no packet waits for it.
+    /// Whether it has no room, and will have: packets in flight are acknowledged or lost sooner or later. A
+    /// path without room and with nothing in flight might never have any; no packet waits for it.
     #[must_use]
     pub const fn frees_room(&self) -> bool {
         self.usable && !self.has_room && self.in_flight.bytes() > 0
     }
 
-    /// [`Self::rate`], or a window for each round trip.
+    /// [`Self::rate`], or a window per round trip.
     #[must_use]
     pub fn rate_or_window(&self) -> DataRate {
         self.rate.unwrap_or_else(|| {

@@ -1,8 +1,8 @@
-//! Strict round robin: each path in turn, whether it has room or not.
+//! Strict round robin: each path in turn, with or without room.
 //!
 //! All paths carry the same number of packets, so all are as slow as the slowest: the lower bound in a study.
-//! What cannot free room is passed over ([`PathState::frees_room`]): a dead path, or one without room that has
-//! nothing in flight.
+//! Paths that cannot free room are skipped ([`PathState::frees_room`]): a failed path, or one without room
+//! that has nothing in flight.
 
 use super::{PathScheduler, PathState, next_in_turn};
 use crate::time::Time;

@@ -1,4 +1,4 @@
-//! Cases by hand, and what holds for any paths.
+//! Cases by hand, and invariants for any paths.
 
 mod arrival;
 mod waiting;
@@ -40,7 +40,7 @@ fn full(srtt_ms: u64) -> PathState {
     PathState { has_room: false, in_flight: bytes(12_000), ..path(srtt_ms) }
 }
 
-/// The paths of `count` packets, each of which leaves.
+/// The paths of `count` packets, all of which are sent.
 fn sequence(scheduler: &mut dyn PathScheduler, paths: &[PathState], count: usize) -> Vec<usize> {
     let mut next = || {
         let path = scheduler.select(Time::ZERO, FULL, paths)?;
@@ -105,7 +105,7 @@ fn strict_round_robin_waits_for_a_full_path_but_not_for_a_dead_one() {
     assert_eq!(sequence(&mut scheduler, &paths, 4), [1, 2, 0, 1]);
     paths[2] = PathState { usable: false, ..full(10) };
     assert_eq!(sequence(&mut scheduler, &paths, 3), [0, 1, 0]);
-    // without anything in flight nothing would end the wait
+    // without packets in flight nothing would end the wait
     paths[1] = PathState { in_flight: NOTHING, ..full(10) };
     assert_eq!(sequence(&mut scheduler, &paths, 2), [0, 0]);
 }
@@ -145,7 +145,7 @@ fn the_cheapest_path_is_filled_first() {
     assert_eq!(scheduler.select(Time::ZERO, FULL, &paths), Some(0));
     paths[0] = full(10);
     assert_eq!(scheduler.select(Time::ZERO, FULL, &paths), Some(1));
-    // without an order, and with one that speaks of paths that are not there
+    // without an order, and with one that contains paths that do not exist
     assert_eq!(CheapestFirst::default().select(Time::ZERO, FULL, &[full(1), path(2)]), Some(1));
     assert_eq!(CheapestFirst::new(&[7, 1]).select(Time::ZERO, FULL, &paths[..2]), Some(1));
 }
@@ -163,7 +163,7 @@ fn a_path_that_blocks_is_used_half_as_much() {
     let scheduler = LowestRtt::penalising(bytes(10_000));
     let fast = |open: bool| if open { path(10) } else { full(10) };
     let slow = |in_flight: u64| PathState { in_flight: bytes(in_flight), ..path(100) };
-    // nothing is penalised while less is in flight, or no faster path is open
+    // no penalty while less is in flight, or no faster path is open
     assert_eq!(scheduler.select(at(0), FULL, &[fast(true), slow(10_000)]), Some(0));
     assert_eq!(scheduler.select(at(0), FULL, &[fast(false), slow(10_800)]), Some(1));
     assert_eq!(scheduler.select(at(0), NOTHING, &[fast(true), slow(10_800)]), Some(0));
@@ -173,13 +173,13 @@ fn a_path_that_blocks_is_used_half_as_much() {
     assert_eq!(scheduler.select(at(0), FULL, &[fast(false), slow(5400)]), None);
     assert_eq!(scheduler.select(at(49), FULL, &[fast(false), slow(5400)]), None);
     assert_eq!(scheduler.select(at(50), FULL, &[fast(false), slow(5400)]), Some(1));
-    // a second one within an RTT is none; after it, half of 6000 + 1200
+    // no second penalty within an RTT; after it, half of 6000 + 1200
     assert_eq!(scheduler.select(at(50), FULL, &[fast(true), slow(10_800)]), Some(0));
     assert_eq!(scheduler.select(at(50), FULL, &[fast(false), slow(5400)]), Some(1));
     assert_eq!(scheduler.select(at(100), FULL, &[fast(true), slow(10_800)]), Some(0));
     assert_eq!(scheduler.select(at(100), FULL, &[fast(false), slow(2400)]), Some(1));
     assert_eq!(scheduler.select(at(100), FULL, &[fast(false), slow(2401)]), None);
-    // 3600 + 7 x 1200 are the window: at 800 ms nothing is left of it
+    // 3600 + 7 x 1200 is the window: at 800 ms the penalty has ended
     assert_eq!(scheduler.select(at(799), FULL, &[fast(false), slow(11_000)]), None);
     assert_eq!(scheduler.select(at(800), FULL, &[fast(false), slow(11_000)]), Some(1));
 }
@@ -204,7 +204,7 @@ fn any_path() -> impl Strategy<Value = PathState> {
     })
 }
 
-/// One of each that takes an open path whenever there is one.
+/// One scheduler of each kind that uses an open path whenever there is one.
 fn conserving() -> Vec<Box<dyn PathScheduler>> {
     vec![
         Box::new(LowestRtt::default()),
@@ -215,7 +215,7 @@ fn conserving() -> Vec<Box<dyn PathScheduler>> {
     ]
 }
 
-/// And those that may wait.
+/// The same, and those that may wait.
 fn all() -> Vec<Box<dyn PathScheduler>> {
     let mut all = conserving();
     all.push(Box::new(StrictRoundRobin::default()));
@@ -228,8 +228,8 @@ fn all() -> Vec<Box<dyn PathScheduler>> {
 }
 
 proptest! {
-    /// An open path is taken if and only if there is one; lowest RTT takes none that is slower than 9/8 of the
-    /// fastest open one.
+    /// An open path is selected if and only if there is one; lowest RTT selects none that is slower than 9/8
+    /// of the fastest open one.
     #[test]
     fn an_open_path_is_always_found(steps in prop::collection::vec(prop::collection::vec(any_path(), 0..=8), 1..50)) {
         for (kind, mut scheduler) in conserving().into_iter().enumerate() {
@@ -245,8 +245,8 @@ proptest! {
         }
     }
 
-    /// Whatever they see, only open paths are taken, the same question has the same answer, and none waits
-    /// unless something in flight will end the wait: with idle paths one is taken at once.
+    /// Only open paths are selected, equal calls have equal results, and no scheduler waits unless packets in
+    /// flight will end the wait: with idle paths one is selected immediately.
     #[test]
     fn no_wait_is_without_end(
         steps in prop::collection::vec((prop::collection::vec(any_path(), 0..=8), 0_u64..300, 0_u64..100_000), 1..50),
@@ -272,7 +272,7 @@ proptest! {
         }
     }
 
-    /// Paths that stay open and are equal share to within a packet, from wherever the turn was.
+    /// Equal paths that stay open share equally to within a packet, from any initial turn.
     #[test]
     fn equal_paths_share_equally(count in 1_usize..=8, start in 0_usize..8, rounds in 1_usize..40) {
         let paths = vec![path(20); count];

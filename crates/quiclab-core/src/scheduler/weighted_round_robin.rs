@@ -1,34 +1,34 @@
 //! Weighted round robin: paths carry bytes in the ratio of their weights.
 //!
-//! After Goyal, Vin and Cheng, "Start-time Fair Queueing" (SIGCOMM 1996), section 2: each path has a tag, the
-//! bytes it carried by its weight, and the lowest tag is next.
+//! After Goyal, Vin and Cheng, "Start-time Fair Queueing" (SIGCOMM 1996), section 2: each path has a tag, its
+//! bytes over its weight, and the lowest tag is next.
 //!
 //! | | start-time fair queueing | here |
 //! | --- | --- | --- |
-//! | what has tags | flows that share a server | paths that share the packets |
+//! | owner of the tags | flows that share a server | paths that share the packets |
 //! | equal tags | arbitrary | the first path |
-//! | a path without room | | is passed over and has no claim to what it missed, as a flow that was idle |
+//! | a path without room | | is skipped without compensation later, as a flow that was idle |
 
 use super::{PathScheduler, PathState};
 use crate::time::Time;
 use crate::units::ByteCount;
 
-/// Parts of a byte in a tag: weights up to this are told apart.
+/// Parts of a byte in a tag: weights up to this are distinguished.
 const SCALE: u128 = 1 << 32;
 
-/// The open path that carried the least for its weight.
+/// The open path with the fewest bytes relative to its weight.
 #[derive(Clone, Debug, Default)]
 pub struct WeightedRoundRobin {
-    /// By path; paths beyond have weight 1.
+    /// Weights by path; further paths have weight 1.
     weights: Vec<u32>,
-    /// Finish tag of each path: [`SCALE`] x bytes / weight; paths beyond have carried nothing.
+    /// Finish tag of each path: [`SCALE`] x bytes / weight; 0 for further paths.
     finish: Vec<u128>,
     /// Start tag of the last packet.
     virtual_time: u128,
 }
 
 impl WeightedRoundRobin {
-    /// With a weight of 1 or more for each path.
+    /// Creates a scheduler with a weight of 1 or more for each path.
     #[must_use]
     pub fn new(weights: &[u32]) -> Self {
         Self { weights: weights.to_vec(), ..Self::default() }

@@ -73,11 +73,11 @@ pub enum LeaveRule {
     AtOnce,
 }
 
-/// Checks how an end of a tunnel queues and distributes packets: over `paths` paths, if their number is known, and
-/// `numbered` so that the other end can put them in order.
+/// Checks the queue and the distribution of packets at an end of a tunnel: over `paths` paths, if their number is
+/// known, and `numbered` so that the peer can restore their order.
 ///
 /// # Errors
-/// The field, its value and what was expected.
+/// The field, its value and the expected value.
 pub fn check_sender(
     queue: &QueueConfig,
     scheduler: &PathSchedulerKind,

@@ -1,4 +1,4 @@
-//! The send pass of the tunnel: a packet leaves the queue when a path can take it immediately.
+//! The send pass of the tunnel: a packet leaves the queue when a path can send it immediately.
 
 use super::payload::moved;
 use super::{Emitted, Tunnel, TunnelEcn, flush};
@@ -7,26 +7,26 @@ use crate::scheduler::PathState;
 use crate::time::Time;
 use crate::tunnel::Carrier;
 
-/// What became of a packet that was to be sent again.
+/// Result of the retransmission of a packet.
 enum Again {
     Sent,
-    /// It does not fit this path; it fits another one.
+    /// The packet does not fit this path, but fits another one.
     TooLong,
     /// The path has no room.
     NoRoom,
-    /// It fits none.
+    /// The packet fits no path.
     GivenUp,
 }
 
 impl Tunnel {
-    /// Sends packets of the queue while there are any, and paths that take them.
+    /// Sends packets of the queue while there are any, and paths that accept them.
     pub(super) fn send_directly(&mut self, now: Time, carrier: &mut dyn Carrier, out: &mut Emitted) {
-        // paths that have refused a packet although they had room: the pacer, or the kernel
+        // paths that have refused a packet although they had room, because of the pacer or the kernel
         let mut closed = 0;
-        // datagrams that the carrier has and that have not left, all for `last_path`
+        // datagrams passed to the carrier that have not left, all for `last_path`
         let mut unsent = 0;
         let mut last_path = usize::MAX;
-        // paths that the packet to be sent again does not fit, and whether it waits for another one
+        // paths that the packet to be retransmitted does not fit, and whether it waits for another one
         let (mut too_small, mut repairs_wait) = (0, false);
         loop {
             let repairs = !repairs_wait && self.repair.as_mut().is_some_and(|repair| repair.sent.is_due(now));
@@ -47,7 +47,7 @@ impl Tunnel {
                 break;
             };
             if path != last_path && unsent > 0 {
-                // before another path gets anything; then all paths may look different
+                // before another path gets a datagram; the state of all paths may change
                 flush(now, carrier, out);
                 unsent = 0;
                 continue;
@@ -84,7 +84,7 @@ impl Tunnel {
         flush(now, carrier, out);
     }
 
-    /// Sends the packet that is due again on `path`.
+    /// Retransmits the packet that is due on `path`.
     fn send_again(&mut self, now: Time, carrier: &mut dyn Carrier, path: usize) -> Again {
         let Some(repair) = &mut self.repair else { return Again::NoRoom };
         let Some(packet) = repair.sent.next_due() else { return Again::NoRoom };
@@ -110,7 +110,7 @@ impl Tunnel {
         Again::Sent
     }
 
-    /// Sends copies of `item` on all other open paths; one that is lost costs nothing.
+    /// Sends copies of `item` on all other open paths; a lost copy has no consequences.
     fn copy(
         &mut self,
         now: Time,

@@ -1,5 +1,5 @@
-//! An end of a tunnel as an element: input and output 0 are those of the inner packets, the others those of the
-//! paths, in order.
+//! An end of a tunnel as an element: input and output 0 are for inner packets, the others for the paths, in
+//! order.
 
 use super::{Carrier, Emitted, SojournRecord, Tunnel};
 use crate::counters::Counters;
@@ -18,12 +18,12 @@ pub struct TunnelElement {
     direction: Direction,
     next_id: u64,
     emitted: Emitted,
-    /// Without what is held: that is in the tunnel.
+    /// Counters without held packets, which are in the tunnel.
     counters: Counters,
 }
 
 impl TunnelElement {
-    /// The end with `role` of the tunnel whose packets are those of `flow`, with ids from `first_id` on.
+    /// Creates the end with `role` of the tunnel whose packets belong to `flow`, with ids from `first_id` on.
     #[must_use]
     pub fn new(tunnel: Tunnel, carrier: Box<dyn Carrier>, flow: FlowId, role: Role, first_id: u64) -> Self {
         Self {
@@ -37,7 +37,7 @@ impl TunnelElement {
         }
     }
 
-    /// Takes the records of sojourn times out, for a driver that has ended its run.
+    /// Removes and returns the records of sojourn times, for a driver that has ended its run.
     pub fn take_sojourns(&mut self) -> Vec<SojournRecord> {
         self.tunnel.take_sojourns()
     }
@@ -53,7 +53,7 @@ impl TunnelElement {
             gone_bytes += packet.size.bytes();
             out.discard(reason, packet);
         }
-        // what has left the queue and was not dropped has become cargo
+        // packets that have left the queue without a drop have become payloads
         let after = self.tunnel.backlog();
         counters.consumed.packets += before.packets - after.packets - gone_packets;
         counters.consumed.bytes += before.bytes.bytes() - after.bytes.bytes() - gone_bytes;
@@ -73,7 +73,7 @@ impl TunnelElement {
         }
     }
 
-    /// An inner packet enters; those that are dropped at once are counted.
+    /// Handles the arrival of an inner packet; immediate drops are counted.
     fn enter(&mut self, now: Time, packet: Box<Packet>, out: &mut Outputs) {
         self.tunnel.enqueue(now, packet, &mut self.emitted);
         for (reason, packet) in self.emitted.dropped.drain(..) {
@@ -124,7 +124,7 @@ impl Element for TunnelElement {
     }
 }
 
-/// So that a host can have one: it is a process like any other. It has no workload of its own.
+/// Allows a host to contain it: it is a process like any other. It has no workload.
 impl Endpoint for TunnelElement {
     fn progress(&self) -> Progress {
         Progress::default()

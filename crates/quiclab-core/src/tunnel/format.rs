@@ -1,5 +1,5 @@
-//! What both ends must share of numbers and reports, by the names that tunnel/docs/protocol.md has for it, and examples of them:
-//! a test compares the document.
+//! Format of numbers and reports, which both ends must share, with the names of tunnel/docs/protocol.md, and
+//! examples: a test compares the document.
 
 use super::number::{NUMBER, NUMBER_BITS, Tag};
 use super::payload::with_header;
@@ -19,7 +19,7 @@ pub fn constants() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Names and bytes, without the byte of the kind in front.
+/// Names and bytes, without the preceding kind byte.
 #[must_use]
 pub fn examples() -> Vec<(&'static str, Vec<u8>)> {
     let tag = Tag { report: false, unordered: true, place: 14 };

@@ -1,7 +1,7 @@
-//! The metrics of a tunnel.
+//! Metrics of a tunnel.
 
 crate::metrics! {
-    /// What an end of a tunnel has done.
+    /// Totals of an end of a tunnel.
     pub static TUNNEL: TunnelMetrics = "tunnel, each end" {
         /// Inner packets that entered at this end.
         entered_packets: Counter, End;

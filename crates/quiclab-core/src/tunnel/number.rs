@@ -1,7 +1,7 @@
-//! The header of a datagram that is numbered: 18 bits of number, and a tag of six bits above them.
+//! The header of a numbered datagram: 18 bits of number, and a tag of six bits above them.
 
-/// Bytes of the number before the IP packet, where the receiving end puts packets in order: 18 bits, as of PDCP
-/// (TS 38.323 section 6.2.2).
+/// Length in bytes of the number in front of the IP packet, for resequencing at the receiving end: 18 bits,
+/// as in PDCP (TS 38.323 section 6.2.2).
 pub(super) const NUMBER: usize = 3;
 /// Number space of the resequencer.
 pub(super) const NUMBER_BITS: u8 = 18;
@@ -16,7 +16,7 @@ pub(super) enum Numbering {
 }
 
 impl Numbering {
-    /// Bytes in front of a packet.
+    /// Length in bytes of the header in front of a packet.
     pub(super) const fn length(self) -> usize {
         if matches!(self, Self::Off) { 0 } else { NUMBER }
     }
@@ -25,24 +25,25 @@ impl Numbering {
 /// The six bits above a number, in the first byte of a header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tag {
-    /// The datagram is a report, see `repair`.
+    /// Whether the datagram is a report, see `repair`.
     pub(super) report: bool,
-    /// The packet is delivered when it comes.
+    /// Whether the packet is delivered on arrival.
     pub(super) unordered: bool,
-    /// Its place among the packets on its path, modulo [`Tag::PLACES`].
+    /// Position of the packet among those on its path, modulo [`Tag::PLACES`].
     pub(super) place: u8,
 }
 
 impl Tag {
-    /// Values of `place`: not 16, which is how many datagrams leave together, and may be lost together.
+    /// Number of values of `place`: not 16, the number of datagrams that leave together and may be lost
+    /// together.
     pub(super) const PLACES: u8 = 15;
 
-    /// The value of a place.
+    /// The value of `place` for a position.
     pub(super) const fn place_of(place: u64) -> u8 {
         (place % Self::PLACES as u64) as u8
     }
 
-    /// Whether the packet behind one with `before` has this place.
+    /// Whether a packet with this position follows directly on one with `before`.
     pub(super) const fn follows(self, before: u8) -> bool {
         self.place == (before + 1) % Self::PLACES
     }

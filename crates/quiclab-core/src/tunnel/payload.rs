@@ -1,8 +1,8 @@
-//! What datagrams carry: the bytes of IP packets, or numbers of packets that stay outside.
+//! Content of datagrams: the bytes of IP packets, or numbers of packets that are stored outside.
 //!
-//! In the sim lane most packets are models without bytes. The sending end keeps such a packet in a [`PacketStore`] and
-//! sends its number in a datagram of the right length; the receiving end fetches it there. Nothing else passes
-//! between the ends but through the paths.
+//! In the sim lane most packets are models without bytes. The sending end stores such a packet in a [`PacketStore`] and
+//! sends its number in a datagram of the right length; the receiving end fetches it there. The ends exchange nothing
+//! else except over the paths.
 
 use super::TunnelPayload;
 use super::number::{NUMBER, NUMBERS, Numbering, Tag};
@@ -19,19 +19,19 @@ const MAX_STORED_PACKETS: usize = 1 << 17;
 /// Position of the tag in the number of a [`TunnelPayload::Reference`].
 const TAG_SHIFT: u32 = 56;
 
-/// What a datagram has brought.
+/// Content of a received datagram.
 #[derive(Debug)]
 pub(super) enum Arrived {
     /// A packet, its number and its tag.
     Packet(Box<Packet>, u32, Tag),
-    /// What a path has lost.
+    /// A report of packets that a path has lost.
     Report(Report),
 }
 
 /// Packets in transit through a tunnel, in one direction.
 #[derive(Debug, Default)]
 pub struct PacketStore {
-    /// Number of the first one kept.
+    /// Number of the first packet in the store.
     first: u64,
     packets: VecDeque<Option<Box<Packet>>>,
 }
@@ -46,7 +46,7 @@ impl PacketStore {
         self.first + self.packets.len() as u64 - 1
     }
 
-    /// The packet of `number`; it stays if duplicates of it are in transit.
+    /// The packet of `number`; it stays in the store if duplicates of it are in transit.
     fn get(&mut self, number: u64, stays: bool) -> Option<Box<Packet>> {
         let slot = self.packets.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)?;
         let packet = if stays { slot.clone() } else { slot.take() };
@@ -59,26 +59,26 @@ impl PacketStore {
 }
 
 impl PacketStore {
-    /// The last packet that was put there: it has not left.
+    /// Removes the last packet that was stored and has not left.
     fn take_back(&mut self, number: u64) -> Option<Box<Packet>> {
         let last = self.first + (self.packets.len() as u64).checked_sub(1)?;
         if number == last { self.packets.pop_back().flatten() } else { None }
     }
 }
 
-/// Depots of a tunnel, shared by its ends.
+/// Packet stores of a tunnel, shared by its ends.
 #[derive(Clone, Debug, Default)]
 pub struct PacketStores {
-    /// Packets that entered here.
+    /// Packets that entered at this end.
     entered: Arc<Mutex<PacketStore>>,
-    /// Packets that entered at the other end.
+    /// Packets that entered at the peer.
     arriving: Arc<Mutex<PacketStore>>,
-    /// Reports of this end, and of the other one.
+    /// Reports of this end, and of its peer.
     reports: (Arc<Mutex<PacketStore>>, Arc<Mutex<PacketStore>>),
 }
 
 impl PacketStores {
-    /// The same as the other end sees them.
+    /// The same stores from the view of the peer.
     #[must_use]
     pub fn reversed(&self) -> Self {
         let (ours, theirs) = &self.reports;
@@ -90,19 +90,19 @@ impl PacketStores {
     }
 }
 
-/// How packets become cargo and back.
+/// Encoding of packets as payloads.
 #[derive(Debug)]
 pub(super) enum PayloadEncoding {
-    /// Their bytes, in memory of this end.
+    /// Bytes of packets, in memory of this end.
     Bytes(PacketMemory),
-    /// Their numbers.
+    /// Numbers of packets in a store.
     References(PacketStores),
 }
 
 const NOT_POISONED: &str = "no end of a tunnel panics while it holds the depot";
 
 impl PayloadEncoding {
-    /// Takes `packet`, number `next` of those that leave.
+    /// Encodes `packet`, number `next` of those that leave.
     pub(super) fn load(
         &mut self,
         packet: Box<Packet>,
@@ -130,7 +130,7 @@ impl PayloadEncoding {
         }
     }
 
-    /// A report as a datagram.
+    /// Encodes a report as a datagram.
     pub(super) fn load_report(&mut self, report: &Report) -> TunnelPayload {
         let (tag, bytes) = (Tag { report: true, ..Tag::default() }, report.encode());
         match self {
@@ -145,7 +145,7 @@ impl PayloadEncoding {
         }
     }
 
-    /// A copy of `packet`, which stays where it is and gets number `next` when it is loaded itself.
+    /// Encodes a copy of `packet`, which stays where it is and gets number `next` when it is encoded itself.
     pub(super) fn copy(
         &mut self,
         packet: &Packet,
@@ -164,7 +164,7 @@ impl PayloadEncoding {
         }
     }
 
-    /// Takes back what was loaded and not sent.
+    /// Takes back a payload that was encoded and not sent.
     pub(super) fn take_back(&mut self, cargo: TunnelPayload, numbering: Numbering) -> Option<Box<Packet>> {
         match (&*self, cargo) {
             (Self::References(depots), TunnelPayload::Reference { number, .. }) => {
@@ -177,7 +177,8 @@ impl PayloadEncoding {
         }
     }
 
-    /// What has arrived. `None`: nothing that this end could have been sent. `copies`: the same may come again.
+    /// Decodes an arrived payload. `None` if it cannot have been sent to this end. `copies`: the same payload may
+    /// arrive again.
     pub(super) fn decode(
         &mut self,
         cargo: TunnelPayload,
@@ -211,7 +212,7 @@ impl PayloadEncoding {
     }
 }
 
-/// The same datagram at another `place` of a path.
+/// The same payload at another `place` of a path.
 pub(super) fn moved(payload: TunnelPayload, place: u64) -> TunnelPayload {
     let place = Tag::place_of(place);
     match payload {
@@ -234,13 +235,13 @@ const fn untagged(number: u64) -> (u64, Tag) {
     (number & ((1 << TAG_SHIFT) - 1), Tag::of_bits((number >> TAG_SHIFT) as u8))
 }
 
-/// A header with `next` modulo 2^18 and `tag`, and `bytes` behind it.
+/// A header with `next` modulo 2^18 and `tag`, followed by `bytes`.
 pub(super) fn with_header(next: u64, tag: Tag, bytes: &[u8], memory: &mut PacketMemory) -> Bytes {
     let [_, first, second, third] = ((next % NUMBERS) as u32).to_be_bytes();
     memory.join(&[first | tag.bits(), second, third], bytes).freeze()
 }
 
-/// The number in front of a packet, below 2^18, and the tag, of which nothing is set with plain numbers.
+/// Splits off the number in front of a packet, below 2^18, and the tag, which is empty with plain numbers.
 fn split_header(mut bytes: Bytes, numbering: Numbering) -> Option<(u32, Tag, Bytes)> {
     if numbering == Numbering::Off {
         return Some((0, Tag::default(), bytes));

@@ -1,21 +1,21 @@
-//! The pipeline of PQUIC with the datagram plugin, as the tunnel thesis describes it (section 3.3) and its code has
-//! it: picoquic with protocol plugins, and a VPN on top.
+//! The pipeline of PQUIC with the datagram plugin, as the tunnel thesis describes it (section 3.3) and its code
+//! implements it: picoquic with protocol plugins, and a VPN on top.
 //!
 //! | | thesis and code | here |
 //! | --- | --- | --- |
-//! | queues of the plugin | one for congestion-controlled frames, one for others | the queue discipline is the first; the second holds what [`SecondQueue`] says, by default nothing |
+//! | queues of the plugin | one for congestion-controlled frames, one for others | the queue discipline is the first; the second holds the packets of [`SecondQueue`], by default none |
 //! | choice of the path | before frames are pulled; while all windows are full, the first path (`schedule_path_rr.c`) | the same |
 //! | pulling | into the connection's queue of reserved frames; as many bytes as the window of the path has room for, only while none are reserved that would fill a packet | the same |
-//! | deficit round robin over plugins (`picoquic_frame_fair_reserve`) | two passes: queues of congestion-controlled frames while the window has room, then the others | the same; of one plugin, so nothing is in turn |
-//! | what is reserved, while no window has room | leaves (`scheduler_write_new_frames` does not look at the window) | waits; frames of the second queue pass it |
+//! | deficit round robin over plugins (`picoquic_frame_fair_reserve`) | two passes: queues of congestion-controlled frames while the window has room, then the others | the same; with a single plugin, so there are no turns |
+//! | reserved frames, while no window has room | leave (`scheduler_write_new_frames` does not check the window) | wait; frames of the second queue pass them |
 //! | a packet counts as in flight | if one of its frames is congestion-controlled | the same |
 //! | a packet leaves | when it is full | by [`LeaveRule`] |
-//! | FQ-CoDel | asked before the two queues | the queue discipline, with its published variant |
+//! | FQ-CoDel | polled before the two queues | the queue discipline, with its published variant |
 //! | limit of the second queue | that of the send buffer, for both | the 10 MB of the author's public code, for itself |
 //! | the first frame does not fit the path's MTU | not described; the public code sends nothing, and chooses the same path again | it waits for a path that it fits, and the others behind it; [`Pquic::statistics`] counts it |
 //!
-//! A packet is full when the next frame does not fit, or nothing that carries an IP packet would. What has been
-//! reserved waits behind the queue: no discipline sees it any more.
+//! A packet is full when the next frame does not fit, or no further IP packet would. Reserved frames wait behind the
+//! queue: no discipline can act on them any more.
 
 use super::metrics::TUNNEL;
 use super::waiting::QueuedPacket;
@@ -32,7 +32,7 @@ use std::collections::VecDeque;
 
 /// Frame type and length of a DATAGRAM frame.
 const FRAME_HEADER: u64 = 3;
-/// The shortest frame: an IPv4 header alone.
+/// Minimum length of a frame: an IPv4 header alone.
 const MIN_FRAME: u64 = FRAME_HEADER + 20;
 /// Limit of the second queue.
 const SECOND_QUEUE: ByteCount = ByteCount::from_bytes(10_000_000);
@@ -41,17 +41,17 @@ const SECOND_QUEUE: ByteCount = ByteCount::from_bytes(10_000_000);
 pub(super) struct Pquic {
     leaves: LeaveRule,
     reserved: VecDeque<QueuedPacket>,
-    /// With whose packets it holds; `None`: all are congestion-controlled.
+    /// The second queue and its packets; `None`: all are congestion-controlled.
     second: Option<(SecondQueue, Discipline<QueuedPacket>)>,
-    /// The first reserved frame has been found not to fit a path.
+    /// Whether the first reserved frame was found not to fit a path.
     first_waits: bool,
-    /// Packets that had to wait for a path with a larger MTU than that chosen.
+    /// Packets that had to wait for a path with a larger MTU than that of the chosen one.
     mtu_waits: u64,
     /// Packets that left without congestion control.
     uncontrolled: u64,
 }
 
-/// What a packet would hold.
+/// Content of a prospective packet.
 struct PacketContents {
     frames: usize,
     full: bool,
@@ -63,7 +63,7 @@ impl Pquic {
         Self {
             leaves,
             reserved: VecDeque::new(),
-            // it draws nothing
+            // it draws no random numbers
             second: second.map(|whose| (whose, Discipline::new(&fifo, RandomStream::new(0, "")))),
             first_waits: false,
             mtu_waits: 0,
@@ -75,17 +75,17 @@ impl Pquic {
         self.reserved.is_empty() && self.second_waiting().is_none_or(|waiting| waiting.packets == 0)
     }
 
-    /// Sizes of what is reserved.
+    /// Sizes of reserved frames.
     pub(super) fn sizes(&self) -> impl Iterator<Item = ByteCount> {
         self.reserved.iter().map(|item| item.packet.size)
     }
 
-    /// What waits in the second queue; `None`: there is none.
+    /// Backlog of the second queue; `None` without one.
     pub(super) fn second_waiting(&self) -> Option<Backlog> {
         self.second.as_ref().map(|(_, queue)| queue.waiting())
     }
 
-    /// The second queue, if `packet` goes there.
+    /// The second queue, if `packet` belongs there.
     pub(super) fn second_queue_of(&mut self, packet: &Packet) -> Option<&mut Discipline<QueuedPacket>> {
         if self.is_controlled(packet) { None } else { self.second.as_mut().map(|(_, queue)| queue) }
     }
@@ -99,7 +99,7 @@ impl Pquic {
         }
     }
 
-    /// One packet after the other, each on the path that the scheduler chooses for it.
+    /// Sends packets one after the other, each on the path that the scheduler selects for it.
     pub(super) fn send(
         &mut self,
         tunnel: &mut Tunnel,
@@ -107,7 +107,7 @@ impl Pquic {
         carrier: &mut dyn Carrier,
         out: &mut Emitted,
     ) {
-        // paths that have refused a packet, and those that the first reserved frame does not fit
+        // paths that have refused a packet, and those that are too small for the first reserved frame
         let (mut closed, mut small) = (0, 0);
         loop {
             let states = Tunnel::states(now, carrier, closed | small);
@@ -117,7 +117,7 @@ impl Pquic {
             let scheduled = tunnel.scheduler.select(now, waiting, &states);
             let chosen = scheduled.or_else(|| self.path_without_window(&states, closed | small));
             let Some(path) = chosen else { return };
-            // the room of a packet: a datagram of the largest size and its frame header
+            // capacity of a packet: a datagram of the maximum size and its frame header
             let room = tunnel.largest(carrier, path) + FRAME_HEADER;
             let count = |this: &Self| {
                 if scheduled.is_some() { this.reserved.len() } else { this.uncontrolled_first() }
@@ -133,7 +133,7 @@ impl Pquic {
             }
             let mut fill = self.fill(room, count(self));
             if !fill.full {
-                // without room in a window nothing is pulled that needs it
+                // without room in a window no frame is pulled that needs it
                 let window = scheduled
                     .map(|path| states[path].window.bytes().saturating_sub(states[path].in_flight.bytes()));
                 self.pull(tunnel, now, room, window, out);
@@ -156,7 +156,7 @@ impl Pquic {
         }
     }
 
-    /// Reserved frames without congestion control before the first one that has it.
+    /// Number of reserved frames without congestion control before the first one with it.
     fn uncontrolled_first(&self) -> usize {
         self.reserved.iter().take_while(|item| !self.is_controlled(&item.packet)).count()
     }
@@ -170,8 +170,8 @@ impl Pquic {
         (0..states.len().min(64)).find(|path| states[*path].usable && closed & (1 << path) == 0)
     }
 
-    /// The first reserved frame does not fit the path chosen: whether it waits for another. If no path takes it, it is
-    /// dropped.
+    /// Handles a first reserved frame that does not fit the chosen path: returns whether it waits for another one. If
+    /// no path accepts it, it is dropped.
     fn waits_for_mtu(
         &mut self,
         tunnel: &mut Tunnel,
@@ -192,7 +192,7 @@ impl Pquic {
         false
     }
 
-    /// Gives the first `frames` to the carrier, for one packet on `path`; whether it took them all.
+    /// Passes the first `frames` to the carrier, for one packet on `path`; returns whether it accepted all.
     fn load(
         &mut self,
         tunnel: &mut Tunnel,
@@ -220,8 +220,8 @@ impl Pquic {
         true
     }
 
-    /// Moves frames from the queues to those that are reserved: as many as the `window` has room for, a packet at least;
-    /// without a window a packet of those that need none, before those that wait for one.
+    /// Reserves frames from the queues: as many as the `window` has room for, at least a packet; without a window a
+    /// packet of those that need none, before those that wait for one.
     fn pull(&mut self, tunnel: &mut Tunnel, now: Time, room: u64, window: Option<u64>, out: &mut Emitted) {
         let (bytes, mut place) = match window {
             Some(window) => (window.max(room), self.reserved.len()),
@@ -247,7 +247,7 @@ impl Pquic {
         }
     }
 
-    /// What a packet with `room` for the first `count` frames would hold.
+    /// Content of a packet with `room` for the first `count` frames.
     fn fill(&self, room: u64, count: usize) -> PacketContents {
         let mut left = room;
         for (frames, size) in self.sizes().take(count).enumerate() {
@@ -260,7 +260,7 @@ impl Pquic {
         PacketContents { frames: count, full: left < MIN_FRAME && count > 0 }
     }
 
-    /// Values over the whole run: those that can be other than 0.
+    /// Values over the whole run that can differ from 0.
     pub(super) fn statistics(&self, out: &mut Metrics) {
         if self.second.is_some() {
             out.count(&TUNNEL.uncontrolled_packets, self.uncontrolled);

@@ -1,4 +1,4 @@
-//! Which frames leave in which order, on which path, with a carrier whose windows and MTUs are given.
+//! Order and path of frames, with a carrier whose windows and MTUs are given.
 
 use super::super::{PacketStores, Pipeline, TunnelConfig, TunnelEcn, TunnelPayload};
 use super::*;
@@ -6,14 +6,14 @@ use crate::ip::{FiveTuple, Protocol};
 use crate::scheduler::PathSchedulerKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// Window and longest datagram of a path, and what is in flight there.
+/// Window and maximum datagram of a path, and bytes in flight there.
 struct Lane {
     window: u64,
     largest: u16,
     in_flight: u64,
 }
 
-/// What left: the path, the length, whether it was congestion-controlled.
+/// A packet that left: the path, the length, whether it was congestion-controlled.
 type Sent = (usize, u16, bool);
 
 struct Lanes {
@@ -104,8 +104,8 @@ fn statistic(tunnel: &mut Tunnel, name: &str) -> Option<f64> {
     out.get(name)
 }
 
-/// Two packets of TCP with their frame headers fill the window of 2806 B. The ping is in the second queue: it leaves after
-/// them, since the first pass takes what the window has room for, and before the third, since it needs no window.
+/// Two TCP packets with their frame headers fill the window of 2806 B. The ping is in the second queue: it leaves after
+/// them, since the first pass uses the whole window, and before the third, since it needs no window.
 #[test]
 fn the_second_queue_is_asked_after_the_first_and_needs_no_window() {
     let (mut tunnel, mut out) = (end(Some(SecondQueue::Icmp)), Emitted::default());
@@ -121,7 +121,7 @@ fn the_second_queue_is_asked_after_the_first_and_needs_no_window() {
     assert_eq!((lanes.sent.len(), tunnel.backlog().packets), (4, 0));
 }
 
-/// A window of 3000 B has room for two packets of TCP and part of a third, which is reserved, too. The ping passes it.
+/// A window of 3000 B has room for two TCP packets and part of a third, which is also reserved. The ping passes it.
 #[test]
 fn what_is_reserved_for_a_window_does_not_hold_back_the_second_queue() {
     let (mut tunnel, mut out) = (end(Some(SecondQueue::Icmp)), Emitted::default());
@@ -166,8 +166,8 @@ fn a_packet_with_both_kinds_of_frames_is_congestion_controlled() {
     assert_eq!(lanes.sent, [(0, 700, true), (0, 690, true)]);
 }
 
-/// Round robin begins with path 0, whose MTU is the smaller one: the first packet waits for path 1, the second fits
-/// path 0, whose turn it is.
+/// Round robin begins with path 0, whose MTU is smaller: the first packet waits for path 1, the second fits path 0,
+/// whose turn it is.
 #[test]
 fn a_frame_that_does_not_fit_its_path_waits_for_another_and_is_counted() {
     let (mut tunnel, mut out) = (end(None), Emitted::default());

@@ -1,17 +1,17 @@
-//! Repair of what a path loses: numbers that a path has lost are reported by the receiving end and sent again by the sending
-//! end, on any path, while the other end still waits for them.
+//! Repair of losses of a path: the receiving end reports the numbers that a path has lost, and the sending end
+//! retransmits them on any path while its peer still waits for them.
 //!
-//! A flow inside a tunnel takes every loss of every path for congestion of the whole tunnel. Resequencing hides that paths
-//! differ in delay, repair that one of them loses.
+//! A flow inside a tunnel interprets every loss of every path as congestion of the whole tunnel. Resequencing hides the
+//! different delays of paths, repair the losses of one of them.
 //!
-//! | end | knows | does |
+//! | end | state | action |
 //! | --- | --- | --- |
-//! | sending | which number went last on which path, in which order | keeps what it has sent for as long as the other end may wait for it |
-//! | receiving | that a path skips a value of its own counter of four bits, and which numbers are missing | reports, on that path, the last number that came there and all that are missing |
-//! | sending | that a missing number had been sent on that path before the last one that came there | sends it again, before anything that waits |
+//! | sending | the last path of each number, and the order on that path | keeps sent packets for as long as the peer may wait for them |
+//! | receiving | that a path skips a value of its own counter of four bits, and which numbers are missing | reports, on that path, the last number that arrived there and all that are missing |
+//! | sending | that a missing number was sent on that path before the last one that arrived there | retransmits it, before all waiting packets |
 //!
-//! Paths keep the order of datagrams; one that does not costs a packet sent twice, of which the second copy is dropped. A loss
-//! after which nothing follows on its path is left to the ends of the flow.
+//! Paths keep the order of datagrams; with one that does not, a packet may be sent twice, of which the second copy is
+//! dropped. A loss that is the last on its path is left to the ends of the flow.
 
 use super::TunnelPayload;
 use super::number::{Tag, nearest};
@@ -21,50 +21,50 @@ use crate::units::ByteCount;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
-/// Packets kept at the sending end: less than half of the number space.
+/// Maximum number of packets kept at the sending end: less than half of the number space.
 const MAX_KEPT: usize = 1 << 16;
-/// Times that a packet is sent again: reports are claims of the other end.
+/// Maximum number of retransmissions of a packet: reports are claims of the peer.
 pub(super) const MAX_AGAIN: u8 = 4;
-/// Bytes of packets kept: 200 ms at 1 Gbit/s, and some more.
+/// Maximum number of bytes of packets kept: 200 ms at 1 Gbit/s, and some more.
 const MAX_KEPT_BYTES: u64 = 32 << 20;
 
-/// What the sending end keeps of a packet that has left.
+/// State of a packet that has left, at the sending end.
 #[derive(Debug)]
 struct Sent {
     payload: TunnelPayload,
     size: ByteCount,
-    /// Whether it is ECN-capable.
+    /// Whether the packet is ECN-capable.
     capable: bool,
-    /// When it left for the first time.
+    /// Time at which it first left.
     first: Time,
-    /// Path on which it left last.
+    /// Path on which it was last sent.
     path: usize,
-    /// Its place among all that left on that path.
+    /// Position of the packet among all sent on that path.
     place: u64,
-    /// Whether it waits to be sent again.
+    /// Whether it waits for its retransmission.
     due: bool,
-    /// How often it has been sent again.
+    /// Number of retransmissions.
     again: u8,
 }
 
-/// The sending end.
+/// State of the sending end.
 #[derive(Debug)]
 pub(super) struct SentPackets {
-    /// As long as the other end waits.
+    /// Time for which the peer waits.
     bound: Duration,
     /// The packets from number `first` on.
     packets: VecDeque<Sent>,
     first: u64,
     bytes: u64,
-    /// Datagrams with packets by path.
+    /// Number of datagrams with packets sent on each path.
     places: SmallVec<[u64; 8]>,
-    /// Numbers to be sent again.
+    /// Numbers to be retransmitted.
     due: VecDeque<u64>,
     repaired: u64,
     reports: u64,
 }
 
-/// A packet to be sent again.
+/// A packet to be retransmitted.
 pub(super) struct Repair {
     pub(super) payload: TunnelPayload,
     pub(super) size: ByteCount,
@@ -93,14 +93,14 @@ impl SentPackets {
         self.places[path]
     }
 
-    /// A packet leaves on `path`. Returns its place.
+    /// Counts a packet that leaves on `path`. Returns its position.
     pub(super) fn left(&mut self, path: usize) -> u64 {
         let place = self.place(path);
         self.places[path] += 1;
         place
     }
 
-    /// Packet `number`, the next one, leaves on `path`.
+    /// Records that packet `number`, the next one, leaves on `path`.
     pub(super) fn sent(
         &mut self,
         now: Time,
@@ -129,7 +129,7 @@ impl SentPackets {
         });
     }
 
-    /// Drops what the other end does not wait for any more, and what exceeds the limits.
+    /// Drops packets that the peer no longer waits for, and those that exceed the limits.
     fn forget(&mut self, now: Time) {
         while let Some(oldest) = self.packets.front() {
             let over = self.packets.len() >= MAX_KEPT || self.bytes > MAX_KEPT_BYTES;
@@ -146,7 +146,7 @@ impl SentPackets {
         self.packets.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
-    /// Handles a report that has arrived on `path`: what that path has lost is due again.
+    /// Handles a report that has arrived on `path`: losses of that path become due again.
     pub(super) fn on_report(&mut self, now: Time, path: usize, report: &Report) {
         self.reports += 1;
         self.forget(now);
@@ -155,7 +155,7 @@ impl SentPackets {
             return;
         };
         if last.path != path {
-            return; // it has been sent again on another path meanwhile
+            return; // it has meanwhile been retransmitted on another path
         }
         let place = last.place;
         let Some(start) = nearest(report.start, next) else { return };
@@ -172,7 +172,7 @@ impl SentPackets {
         }
     }
 
-    /// Whether something is to be sent again.
+    /// Whether a packet is to be retransmitted.
     pub(super) fn is_due(&mut self, now: Time) -> bool {
         self.forget(now);
         while self.due.front().is_some_and(|number| self.kept(*number).is_none()) {
@@ -181,14 +181,14 @@ impl SentPackets {
         !self.due.is_empty()
     }
 
-    /// The next packet to be sent again.
+    /// The next packet to be retransmitted.
     pub(super) fn next_due(&self) -> Option<Repair> {
         let number = *self.due.front()?;
         let Sent { payload, size, capable, .. } = self.kept(number)?;
         Some(Repair { payload: payload.clone(), size: *size, capable: *capable })
     }
 
-    /// What [`SentPackets::next_due`] gave has left on `path`.
+    /// Records that the packet of [`SentPackets::next_due`] has left on `path`.
     pub(super) fn repaired(&mut self, path: usize) {
         let place = self.left(path);
         if let Some(sent) = self.take_due() {
@@ -198,7 +198,7 @@ impl SentPackets {
         }
     }
 
-    /// No path can take what [`SentPackets::next_due`] gave.
+    /// Gives up the packet of [`SentPackets::next_due`], which no path can send.
     pub(super) fn give_up(&mut self) {
         self.take_due();
     }
@@ -210,22 +210,22 @@ impl SentPackets {
         Some(sent)
     }
 
-    /// Packets sent again, and reports that have arrived.
+    /// Number of packets retransmitted, and of reports that have arrived.
     pub(super) const fn counts(&self) -> (u64, u64) {
         (self.repaired, self.reports)
     }
 }
 
-/// What the receiving end knows of a path.
+/// State of a path at the receiving end.
 #[derive(Clone, Copy, Debug, Default)]
 struct Arrivals {
     /// Counter and number of the last datagram.
     last: Option<(u8, u32)>,
-    /// Whether a datagram was lost that no report has mentioned yet.
+    /// Whether a datagram was lost that no report covers yet.
     lost: bool,
 }
 
-/// The receiving end.
+/// State of the receiving end.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
     paths: SmallVec<[Arrivals; 8]>,
@@ -233,7 +233,7 @@ pub(super) struct Gaps {
 }
 
 impl Gaps {
-    /// A datagram with packet `number` has arrived on `path`.
+    /// Handles the arrival of a datagram with packet `number` on `path`.
     pub(super) fn arrived(&mut self, path: usize, tag: Tag, number: u32) {
         if path >= MAX_PATHS {
             return;
@@ -248,25 +248,25 @@ impl Gaps {
         arrivals.last = Some((tag.place, number));
     }
 
-    /// Paths with a loss that has not been reported, with the last number that came there.
+    /// Paths with an unreported loss, with the last number that arrived there.
     pub(super) fn unreported(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         let lost = self.paths.iter().enumerate().filter(|(_, arrivals)| arrivals.lost);
         lost.filter_map(|(path, arrivals)| arrivals.last.map(|(_, number)| (path, number)))
     }
 
-    /// The loss of `path` is reported, or nothing is missing.
+    /// Records that the loss of `path` is reported, or that nothing is missing.
     pub(super) fn settled(&mut self, path: usize, reported: bool) {
         self.paths[path].lost = false;
         self.reports += u64::from(reported);
     }
 
-    /// Reports that were sent.
+    /// Number of reports that were sent.
     pub(super) const fn reports(&self) -> u64 {
         self.reports
     }
 }
 
-/// Paths that are watched.
+/// Maximum number of paths that are watched.
 const MAX_PATHS: usize = 16;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Two ends and two paths, of which the test takes what it wants to be lost.
+//! Two ends and two paths, with losses chosen by the test.
 
 use super::*;
 use crate::packet::{Packet, Payload};
@@ -58,7 +58,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// With a flow that is not sparse any more: 40 packets have gone through.
+    /// A pair with a flow that is no longer sparse: 40 packets have passed.
     fn busy() -> Self {
         let mut pair = Self { near: end(), far: end(), out: Emitted::default() };
         pair.warm_up();
@@ -71,7 +71,7 @@ impl Pair {
         assert_eq!(marks(&mut self.out).len(), 40);
     }
 
-    /// Datagrams of packets with these marks, as they leave.
+    /// Datagrams of packets with these marks, as sent.
     fn send(&mut self, now: Time, marks: std::ops::Range<u8>) -> Datagrams {
         for mark in marks {
             self.near.enqueue(now, packet(mark), &mut self.out);
@@ -79,18 +79,18 @@ impl Pair {
         self.answer(now, Datagrams::new())
     }
 
-    /// Brings datagrams to the receiving end; returns its reports.
+    /// Delivers datagrams to the receiving end; returns its reports.
     fn bring(&mut self, now: Time, arrived: Datagrams) -> Datagrams {
         turn(&mut self.far, now, arrived, &mut self.out)
     }
 
-    /// Brings reports to the sending end; returns what it sends.
+    /// Delivers reports to the sending end; returns its retransmissions.
     fn answer(&mut self, now: Time, arrived: Datagrams) -> Datagrams {
         turn(&mut self.near, now, arrived, &mut self.out)
     }
 }
 
-/// An end with two paths handles what has arrived; returns what it sends.
+/// Handles arrived datagrams at an end with two paths; returns the datagrams that it sends.
 fn turn(end: &mut Tunnel, now: Time, arrived: Datagrams, out: &mut Emitted) -> Datagrams {
     let mut wire = Wire { paths: 2, arrived, ..Wire::default() };
     end.run(now, &mut wire, out);
@@ -101,7 +101,7 @@ fn turn(end: &mut Tunnel, now: Time, arrived: Datagrams, out: &mut Emitted) -> D
 fn what_a_path_loses_is_sent_again_and_comes_in_order() {
     let mut pair = Pair::busy();
     let mut sent = pair.send(Time::ZERO, 20..30);
-    // the second on the first path is lost; the other path has delivered later numbers meanwhile
+    // the second on the first path is lost; the other path has meanwhile delivered later numbers
     assert_eq!(sent[2].0, 0);
     sent.remove(2);
     let reports = pair.bring(Time::ZERO, sent);
@@ -126,7 +126,7 @@ fn what_is_on_its_way_on_another_path_is_not_sent_again() {
     // the second path is slow: none of its packets has arrived
     let fast: VecDeque<_> = sent.iter().filter(|(path, _)| *path == 0).cloned().collect();
     assert!(pair.bring(Time::ZERO, fast.clone()).is_empty(), "nothing was lost");
-    // and one that says so of the fast path, with all of the slow path missing
+    // and one that reports the same of the fast path, with all of the slow path missing
     let report = Report { last: 58, start: 40, missing: (0..19).collect() };
     let forged = datagram(&report);
     let again = pair.answer(Time::ZERO, VecDeque::from([(0, forged)]));
@@ -161,7 +161,7 @@ fn a_packet_that_is_lost_twice_is_sent_three_times() {
     let reports = pair.bring(Time::ZERO, sent);
     let again = pair.answer(Time::ZERO, reports);
     let path = again[0].0;
-    // lost, and four more show it
+    // lost, and four more reveal it
     let next = pair.send(Time::ZERO, 30..34);
     let reports = pair.bring(Time::ZERO, next);
     assert_eq!(reports.iter().map(|(path, _)| *path).collect::<Vec<_>>(), [path]);
@@ -224,7 +224,7 @@ fn a_report_of_anything_asks_for_nothing_that_was_not_sent() {
             let report = Report { last, start, missing: (0..64).collect() };
             for path in [0, 1, 70] {
                 let again = pair.answer(Time::ZERO, VecDeque::from([(path, datagram(&report))]));
-                // of path 1 those before 39
+                // on path 1 those before 39
                 let known = path == 1 && last == 39 && start == 0;
                 assert!(again.is_empty() || known, "{last} {start} {path}: {}", again.len());
             }
@@ -232,7 +232,7 @@ fn a_report_of_anything_asks_for_nothing_that_was_not_sent() {
     }
 }
 
-/// As many as leave together are lost together.
+/// As many packets are lost together as leave together.
 #[test]
 fn a_burst_of_losses_is_seen_whatever_its_length() {
     for lost in [1, 14, 16, 17, 32] {
@@ -279,7 +279,7 @@ fn a_restart_begins_anew_at_both_ends() {
     assert_eq!(marks(&mut pair.out), (30..40).collect::<Vec<_>>());
 }
 
-/// One end sends copies, the other one does not: both have the same headers, and no copy is taken for a loss.
+/// One end sends copies, its peer does not: both have the same headers, and no copy is mistaken for a loss.
 #[test]
 fn schedulers_may_differ() {
     let mut pair = Pair::busy();

@@ -1,18 +1,18 @@
-//! Reports of what a path has lost.
+//! Reports of losses of a path.
 //!
-//! A report is a datagram of a header, number 0 and the tag `report`, then the last number that came on the path (3 bytes), the
-//! first number of the map (3 bytes), and one bit for each number from there on, the highest bit of a byte first: 1 if it is
-//! missing.
+//! A report is a datagram of a header, number 0 and the tag `report`, followed by the last number that
+//! arrived on the path (3 bytes), the first number of the map (3 bytes), and one bit per number from there
+//! on, the highest bit of a byte first: 1 if it is missing.
 
 use super::number::{NUMBERS, nearest};
 
-/// Numbers that one report covers.
+/// Maximum number of packet numbers that one report covers.
 pub(super) const MAX_REPORTED: u64 = 4096;
 
-/// What a path has lost, as the receiving end sees it.
+/// Losses of a path as seen by the receiving end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Report {
-    /// The last number that came on the path, below 2^18.
+    /// The last number that arrived on the path, below 2^18.
     pub(super) last: u32,
     /// The first number of the map.
     pub(super) start: u32,
@@ -34,7 +34,7 @@ impl Report {
         bytes
     }
 
-    /// The report in the bytes behind a header; `None` if there is none.
+    /// The report in the bytes after a header; `None` if there is none.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let (numbers, map) = bytes.split_at_checked(6)?;
         let number = |at: usize| u32::from_be_bytes([0, numbers[at], numbers[at + 1], numbers[at + 2]]);
@@ -48,11 +48,12 @@ impl Report {
     }
 }
 
-/// What is missing up to `last`, the last number that came on a path: `awaited` is the first number that is awaited, `next` the one
-/// above the highest that came, both counted from 0, and `is_missing` tells of each between them.
+/// Missing numbers up to `last`, the last number that arrived on a path: `awaited` is the first awaited
+/// number, `next` the one above the highest that arrived, both counted from 0; `is_missing` is the state of
+/// each between them.
 pub(super) fn report(last: u32, awaited: u64, next: u64, is_missing: impl Fn(u64) -> bool) -> Option<Report> {
     let end = nearest(last, next)?;
-    // what a path has lost is right before what came there
+    // losses of a path directly precede the arrivals on it
     let first = awaited.max(end.saturating_sub(MAX_REPORTED));
     let missing: Vec<u64> =
         (first..end).filter(|number| is_missing(*number)).map(|number| number - first).collect();

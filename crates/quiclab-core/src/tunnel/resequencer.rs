@@ -1,5 +1,5 @@
-//! Order of what leaves a tunnel: the resequencer of split bearers, with a timer for each gap, so that nothing waits longer than
-//! the bound, also where a path that carries nothing any more loses one packet after another.
+//! Order of packets that leave a tunnel: the resequencer of split bearers, with one timer per gap, so that no packet
+//! waits longer than the bound, even if a failed path loses one packet after another.
 
 use super::number::{NUMBER, NUMBER_BITS};
 use super::report::{self, Report};
@@ -11,7 +11,8 @@ use crate::packet::Packet;
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;
 
-/// Puts packets in the order of their numbers; a missing one is waited for no longer than a bound, from when a later one came.
+/// Restores the order of packet numbers; a missing one is awaited no longer than a bound, from the arrival of a later
+/// one.
 pub(super) struct Resequencer {
     receiver: BearerReceiver,
     outputs: Outputs,
@@ -44,13 +45,14 @@ impl Resequencer {
         self.deliver(delivered);
     }
 
-    /// The packet of `number` has arrived and is dropped here: what follows does not wait for it.
+    /// Handles the arrival of the packet of `number`, which is dropped here: later packets do not wait for it.
     pub(super) fn pass_over(&mut self, now: Time, number: u32, delivered: &mut Vec<Box<Packet>>) {
         self.receiver.pass_over(now, number, &mut self.outputs);
         self.deliver(delivered);
     }
 
-    /// The packet of `number` has arrived and does not wait for those before it. Returns whether it came for the first time.
+    /// Handles the arrival of the packet of `number`, which does not wait for earlier ones. Returns whether it is the
+    /// first arrival.
     pub(super) fn came_unordered(
         &mut self,
         now: Time,
@@ -62,14 +64,14 @@ impl Resequencer {
         first
     }
 
-    /// What is missing, for the path on which `last` came last.
+    /// Report of missing packets for the path on which `last` arrived last.
     pub(super) fn report(&self, last: u32) -> Option<Report> {
         let (first, next) = self.receiver.awaited();
         report::report(last, first, next, |number| self.receiver.is_missing(number))
     }
 
     pub(super) fn wake(&mut self, now: Time, delivered: &mut Vec<Box<Packet>>) {
-        // several gaps may be given up at once
+        // several gaps may be given up together
         while self.next_wake().is_some_and(|due| due <= now) {
             self.receiver.wake(now, &mut self.outputs);
         }
@@ -99,7 +101,7 @@ mod tests {
 
     const BOUND: u64 = 200;
 
-    /// Runs arrivals of numbers at times in ms; the numbers that leave, each with its time in ms.
+    /// Runs arrivals of numbers at times in ms; returns the numbers that leave, each with its time in ms.
     fn run(arrivals: &BTreeMap<u64, u32>) -> Vec<(u32, u64)> {
         let mut resequencer = Resequencer::new(Duration::from_millis(BOUND));
         let (mut left, mut delivered) = (Vec::new(), Vec::new());
@@ -115,7 +117,7 @@ mod tests {
         left
     }
 
-    /// A path that carries nothing any more loses 0 and then 2, while another one carries the rest.
+    /// A failed path loses 0 and then 2, while another one delivers the rest.
     #[test]
     fn losses_one_after_another_delay_nothing_by_more_than_the_bound() {
         let arrivals = BTreeMap::from([(0, 1), (20, 3), (40, 4), (210, 5)]);
@@ -135,8 +137,8 @@ mod tests {
     }
 
     proptest! {
-        /// A number is given up a bound after a later one has arrived; what has arrived leaves when all before it have arrived or are
-        /// given up.
+        /// A number is given up a bound after a later one has arrived; a packet leaves when all earlier ones have
+        /// arrived or are given up.
         #[test]
         fn each_packet_leaves_when_no_number_before_it_is_waited_for(
             delays in prop::collection::vec((1u64..4, prop::option::weighted(0.9, 0u64..500)), 1..150),
@@ -154,7 +156,7 @@ mod tests {
             let mut expected = Vec::new();
             for number in 0..came.keys().next_back().map_or(0, |last| last + 1) {
                 let arrival = came.get(&number).copied().unwrap_or(u64::MAX);
-                // one that comes at the moment at which it is given up is still in time
+                // one that arrives at the instant at which it is given up is still in time
                 turn = turn.max(arrival.min(given_up(number)));
                 if arrival <= given_up(number) {
                     expected.push((number, turn));

@@ -1,20 +1,20 @@
-//! Flows with few packets: what belongs to them does not wait for the order of others.
+//! Flows with few packets, which do not wait for the order of others.
 //!
-//! A missing packet holds back all that has a higher number, whatever flow it belongs to. Calls, games and pings send too little
-//! to be spread over paths at one time, and would wait for nothing.
+//! A missing packet holds back all later numbers, whatever their flow. Calls, games and pings send too few
+//! packets to be distributed over paths at one time, and would wait in vain.
 
 use crate::queue::FlowKey;
 use crate::time::{Duration, Time};
 
-/// Packets within [`PERIOD`] up to which a flow is sparse.
+/// Maximum number of packets within [`PERIOD`] of a sparse flow.
 const FEW_PACKETS: u8 = 8;
 /// Period in which packets are counted.
 const PERIOD: Duration = Duration::from_millis(100);
-/// Counters that flows are hashed to; flows that share one are taken for one.
+/// Number of counters to which flows are hashed; flows that share one are treated as one.
 const COUNTERS: usize = 1024;
 
-/// Packets of each flow, with those of earlier periods, of which each counts half as much as the one behind it: a flow of n
-/// packets in each has 2 n at the end of one.
+/// Packets of each flow, with those of earlier periods, each weighted half as much as the next: a flow of n
+/// packets per period has 2 n at the end of one.
 #[derive(Debug)]
 pub(super) struct SparseFlows {
     counts: Box<[u8; COUNTERS]>,
@@ -28,7 +28,7 @@ impl Default for SparseFlows {
 }
 
 impl SparseFlows {
-    /// Whether the flow of `key` is sparse, with its next packet.
+    /// Whether the flow of `key` is sparse, including its next packet.
     pub(super) fn is_sparse(&mut self, now: Time, key: &FlowKey) -> bool {
         self.forget(now);
         self.counts[Self::place(key)] < 2 * FEW_PACKETS

@@ -1,4 +1,4 @@
-//! What a tunnel counts, and its state at a moment.
+//! Totals of a tunnel, and its present state.
 
 use super::metrics::TUNNEL;
 use super::{Carrier, Counts, Pquic, Tunnel, TunnelEcn};
@@ -6,7 +6,7 @@ use crate::metric::Metrics;
 use crate::time::Time;
 use crate::units::ByteCount;
 
-/// Paths of which a tunnel reports values.
+/// Maximum number of paths for which a tunnel reports values.
 const MAX_PATHS: usize = 8;
 
 impl Tunnel {
@@ -42,7 +42,7 @@ impl Tunnel {
         }
     }
 
-    /// Values at this moment: the bytes in each place where packets can wait, and the state of the paths.
+    /// Present values: the bytes in each place where packets can wait, and the state of the paths.
     pub fn sample(&mut self, now: Time, carrier: &dyn Carrier, out: &mut Metrics) {
         let waiting = self.queue.waiting();
         out.count(&TUNNEL.queue_packets, waiting.packets);

@@ -1,18 +1,18 @@
-//! Two ends whose datagrams are handed over by the test.
+//! Two ends whose datagrams are delivered by the test.
 
 use super::*;
 use crate::metric::Metrics;
 use bytes::BytesMut;
 use std::collections::VecDeque;
 
-/// Paths that take everything.
+/// Paths that accept everything.
 pub(super) struct Wire {
     /// Number of paths.
     pub(super) paths: usize,
-    /// With their path.
+    /// Sent payloads with their paths.
     pub(super) sent: VecDeque<(usize, TunnelPayload)>,
     pub(super) arrived: VecDeque<(usize, TunnelPayload)>,
-    /// What the tunnel has said of the datagrams that follow.
+    /// ECN capability set by the tunnel for subsequent datagrams.
     pub(super) capable: Vec<bool>,
     /// ECN field of the packets that arrive.
     pub(super) field: Ecn,
@@ -90,7 +90,8 @@ fn packet() -> Box<Packet> {
     Box::new(Packet { size, payload: crate::packet::Payload::Ip(bytes), ..Packet::default() })
 }
 
-/// Sends `count` packets from one end to the other; gives how many come out at once, in order.
+/// Sends `count` packets from one end to the other; returns the number that is delivered immediately, in
+/// order.
 fn carry(from: &mut Tunnel, to: &mut Tunnel, count: usize) -> usize {
     let (now, mut wire, mut out) = (Time::ZERO, Wire::default(), Emitted::default());
     for _ in 0..count {
@@ -109,7 +110,8 @@ fn both_directions_go_on_after_a_restart_of_one_end_and_a_new_other_end() {
     let (mut client, mut server) = (end(), end());
     assert_eq!(carry(&mut client, &mut server, 100), 100);
     assert_eq!(carry(&mut server, &mut client, 100), 100);
-    // without it: numbers 0 to 9 are before the 100 that the client has had, and 100 to 109 wait for 0 to 99
+    // without it: numbers 0 to 9 are before the 100 that the client has received, and 100 to 109 wait for 0
+    // to 99
     let mut server = end();
     assert_eq!(carry(&mut server, &mut client, 10), 0, "old numbers");
     assert_eq!(carry(&mut client, &mut server, 10), 0, "numbers far ahead");
@@ -144,8 +146,8 @@ fn a_tunnel_comes_back_for_what_its_queue_holds_back() {
     }
 }
 
-/// RFC 6040 at both ends: the carrier is told which packets are capable, a mark is passed on to those that are, and what is not
-/// capable and arrives with a mark is dropped. Otherwise what is inside knows nothing of it.
+/// RFC 6040 at both ends: the carrier learns which packets are capable, a mark is passed on to those, and a
+/// packet that is not capable and arrives with a mark is dropped. Otherwise inner packets are unaffected.
 #[test]
 fn marks_of_the_carrier_are_passed_on() {
     let run_with = |resequencing: Option<Duration>, ecn: TunnelEcn, field: Ecn| {
@@ -166,7 +168,7 @@ fn marks_of_the_carrier_are_passed_on() {
         far.statistics(Time::ZERO, &mut metrics);
         let dropped = metrics.get("marked_drops");
         let inner: Vec<_> = out.inner.iter().map(|packet| packet.ecn).collect();
-        // nothing waits for a packet that was dropped here
+        // no packet waits for one that was dropped here
         assert_eq!(far.next_wake(), None);
         (inner, dropped, wire.capable)
     };

@@ -1,4 +1,4 @@
-//! What waits in the queue of a tunnel.
+//! Packets that wait in the queue of a tunnel.
 
 use crate::element::DropReason;
 use crate::ip::{self, Ecn};
@@ -7,7 +7,7 @@ use crate::queue::{FlowKey, Item};
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;
 
-/// An IP packet with the time at which it entered.
+/// An IP packet with the time of its arrival.
 #[derive(Clone, Debug)]
 pub(super) struct QueuedPacket {
     pub(super) packet: Box<Packet>,
@@ -15,7 +15,7 @@ pub(super) struct QueuedPacket {
 }
 
 impl Item for QueuedPacket {
-    /// The IP packet: what the paths add depends on the path.
+    /// Length of the IP packet: the overhead depends on the path.
     fn bytes(&self) -> ByteCount {
         self.packet.size
     }
@@ -24,7 +24,8 @@ impl Item for QueuedPacket {
         FlowKey::of_packet(&self.packet)
     }
 
-    /// Of an IP packet of real hosts, the field in its header; what is no IP packet is not ECN-capable.
+    /// ECN field in the header of an IP packet of real hosts; bytes that are no IP packet are not
+    /// ECN-capable.
     fn ecn(&self) -> Ecn {
         match &self.packet.payload {
             Payload::Ip(bytes) => ip::read(bytes).map_or(Ecn::NotEct, |(header, _)| header.ecn),
@@ -44,22 +45,22 @@ impl Item for QueuedPacket {
     }
 }
 
-/// How a packet left the queue of a tunnel.
+/// Departure of a packet from the queue of a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SojournRecord {
-    /// When.
+    /// Time of the departure.
     pub time: Time,
-    /// Its flow; 0 for packets of real hosts.
+    /// Flow of the packet; 0 for packets of real hosts.
     pub flow: FlowId,
-    /// Which way it travels.
+    /// Direction of the packet.
     pub direction: Direction,
-    /// How long it has waited.
+    /// Waiting time.
     pub sojourn: Duration,
-    /// Why it was dropped; `None`: it was sent.
+    /// Reason for its drop; `None` if it was sent.
     pub dropped: Option<DropReason>,
 }
 
-/// Records of a queue, as many as fit.
+/// Records of a queue, up to a maximum.
 #[derive(Debug, Default)]
 pub(super) struct SojournLog {
     /// Maximum number of records kept.
@@ -74,7 +75,7 @@ impl SojournLog {
         self.note_of(now, flow, direction, item.entered, dropped);
     }
 
-    /// The same of a packet that has gone already.
+    /// Records a packet that has already left.
     #[inline]
     pub(super) fn note_of(
         &mut self,

@@ -1,4 +1,4 @@
-//! From a process of arrivals to the times and sizes of a run.
+//! Draws the times and sizes of a run from a process of arrivals.
 
 use super::{Arrival, Arrivals, Sizes};
 use quiclab_core::{ByteCount, Duration, RandomStream, Time};
@@ -27,7 +27,7 @@ impl Arrivals {
 }
 
 impl Sizes {
-    /// At least a byte.
+    /// Draws a size of at least a byte.
     fn draw(&self, random: &mut RandomStream) -> ByteCount {
         let bytes = match self {
             Self::Exponential { mean } => bytes(*mean) * exponential(random),
@@ -94,7 +94,8 @@ mod tests {
         assert!(arrivals.last().unwrap().at < Time::ZERO + Duration::from_secs(101));
         let gaps: Vec<f64> =
             arrivals.windows(2).map(|pair| pair[1].at.since(pair[0].at).as_ms_f64()).collect();
-        // of an exponential number, exp(-1) lie above the mean: 5 standard deviations of that part are 0.0076
+        // a share of exp(-1) of exponential numbers exceeds the mean: 5 standard deviations of that share are
+        // 0.0076
         let above = gaps.iter().filter(|gap| **gap > 1.0).count() as f64 / gaps.len() as f64;
         assert!((above - libm::exp(-1.0)).abs() < 0.0077, "{above}");
         // gaps after long ones are no longer than others
@@ -123,7 +124,7 @@ mod tests {
         assert_ne!(drawn(&arrivals, 7), drawn(&arrivals, 8));
     }
 
-    /// Part of 100,000 sizes that are at most so many kB each.
+    /// Shares of 100,000 sizes that are at most these limits in kB.
     fn parts<const N: usize>(sizes: &Sizes, limits: [u64; N]) -> [f64; N] {
         let mut random = RandomStream::new(3, "sizes");
         let drawn: Vec<ByteCount> = (0..100_000).map(|_| sizes.draw(&mut random)).collect();
@@ -131,7 +132,7 @@ mod tests {
     }
 
     fn assert_near<const N: usize>(found: [f64; N], expected: [f64; N]) {
-        // five standard deviations of a part are at most 5 * 0.5 / sqrt(100,000)
+        // five standard deviations of a share are at most 5 * 0.5 / sqrt(100,000)
         let close = found.iter().zip(&expected).all(|(found, expected)| (found - expected).abs() < 0.008);
         assert!(close, "{found:?} instead of {expected:?}");
     }

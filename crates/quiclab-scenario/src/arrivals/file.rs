@@ -1,10 +1,10 @@
-//! Arrivals in a file: a header, then a line for each connection.
+//! Arrivals in a file: a header, then a line per connection.
 
 use super::{Arrival, MAX_CONNECTIONS};
 use quiclab_core::{ByteCount, Duration, Time};
 use thiserror::Error;
 
-/// Why a text has no arrivals.
+/// Reason why a text is not a list of arrivals.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ArrivalFileError {
     /// The first line does not name the columns.
@@ -15,23 +15,24 @@ pub enum ArrivalFileError {
     Line {
         /// Number of the line, from 1.
         line: usize,
-        /// What it was to have.
+        /// Expected content.
         expected: &'static str,
-        /// What it has.
+        /// Actual content.
         got: String,
     },
-    /// There are more lines than a flow has connections.
+    /// There are more lines than the maximum number of connections of a flow.
     #[error("expected at most {MAX_CONNECTIONS} connections, got more")]
     TooMany,
-    /// There is none.
+    /// There is no connection.
     #[error("expected a line for each connection, got none")]
     Empty,
 }
 
-/// The connections of a file, with times from `start` on. Empty lines and lines that begin with `#` are skipped.
+/// The connections of a file, with times from `start` on. Empty lines and lines that begin with `#` are
+/// skipped.
 ///
 /// # Errors
-/// The first line that is wrong.
+/// The first invalid line.
 pub fn read_arrivals(text: &str, start: Time) -> Result<Vec<Arrival>, ArrivalFileError> {
     let mut lines = (1..)
         .zip(text.lines())

@@ -1,4 +1,4 @@
-//! What the plugins of a flow make of one of its ends.
+//! Effect of the plugins of a flow on one of its ends.
 
 use super::super::{Flow, Scenario};
 use super::{canonical, is_part, part};
@@ -8,21 +8,21 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// An end with what plugins set in it.
+/// An end with the options that plugins set in it.
 pub(crate) struct Applied<'a> {
     pub(crate) config: EndpointConfig,
     /// Name of the end.
     end: &'static str,
-    /// By name of the part: the plugin that has set it, by its place in the flow's list, and the value.
+    /// Options by name: the plugin that has set it, by its position in the flow's list, and the value.
     set: BTreeMap<&'a str, (usize, Value)>,
     flow: &'a Flow,
 }
 
-/// The end of `flow` in this role as it was written, with the parts that plugins set in it. Manifests are
-/// valid by themselves (`validate::plugin`), and all there.
+/// The end of `flow` in this role as written, with the options that plugins set in it. Manifests are valid by
+/// themselves (`validate::plugin`), and all exist.
 ///
 /// # Errors
-/// When a plugin contradicts another one or the endpoint; `path` is that of the flow.
+/// If a plugin contradicts another one or the endpoint; `path` is that of the flow.
 pub(crate) fn apply<'a>(
     scenario: &'a Scenario,
     path: &FieldPath,
@@ -80,7 +80,7 @@ pub(crate) fn apply<'a>(
 }
 
 impl Applied<'_> {
-    /// An error about an option of this end names the plugin that has set the option, if one has. `path` is
+    /// Adds to an error about an option of this end the plugin that has set the option, if one has. `path` is
     /// that of the flow.
     pub(crate) fn attribute_error(&self, path: &FieldPath, problem: Problem) -> Problem {
         let end = path.child(self.end);

@@ -1,4 +1,4 @@
-//! Parts: the options of an endpoint that a plugin can exchange, and their values.
+//! Parts: the options of an endpoint that a plugin can replace, and their values.
 
 use quiclab_config::{Document, Schema};
 use quiclab_core::{FieldPath, Problem};
@@ -6,12 +6,12 @@ use quiclab_transport::options::EndpointConfig;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
-/// Not parts of a transport, but what has them.
+/// Fields that are not parts of a transport but select or contain it.
 const NOT_PARTS: [&str; 3] = ["stack", "profile", "host"];
-/// Tables whose fields are parts, each by itself; any other table is one part.
+/// Tables whose fields are separate parts; any other table is one part.
 const GROUPS: [&str; 3] = ["http2", "quic", "tcp"];
 
-/// Names of all parts, sorted: the fields of [`EndpointConfig`], as its schema has them.
+/// Names of all parts, sorted: the fields of [`EndpointConfig`] according to its schema.
 pub(crate) fn parts() -> &'static [String] {
     static PARTS: LazyLock<Vec<String>> = LazyLock::new(|| {
         let schema = schemars::schema_for!(EndpointConfig).to_value();
@@ -45,8 +45,8 @@ pub(crate) fn is_part(name: &str) -> bool {
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<EndpointConfig>);
 
-/// `value` as the option `part` reads it, with defaults filled in: equal values have equal forms. The path of a problem
-/// leads from the value to the error in it.
+/// `value` as parsed for the option `part`, with defaults filled in: equal values have equal forms. The path
+/// of a problem leads from the value to the error in it.
 pub(crate) fn canonical(part: &str, value: &Value) -> Result<Value, Problem> {
     let mut endpoint = json!({});
     *place(&mut endpoint, part) = value.clone();
@@ -56,7 +56,7 @@ pub(crate) fn canonical(part: &str, value: &Value) -> Result<Value, Problem> {
         let below = error.problem.path.steps().get(part.split('.').count()..).unwrap_or_default().to_vec();
         Problem { path: FieldPath::new(below), ..*error.problem }
     })?);
-    // a null is a field that is not set
+    // a null is an absent field
     find(&endpoint, part).cloned().ok_or_else(|| Problem::value("", "null", "a value of this option"))
 }
 
@@ -65,7 +65,7 @@ pub(super) fn find<'a>(endpoint: &'a Value, part: &str) -> Option<&'a Value> {
     part.split('.').try_fold(endpoint, |table, step| table.get(step))
 }
 
-/// Where the value of `part` stands in an endpoint; tables on the way are created.
+/// Place of the value of `part` in an endpoint; tables on the way are created.
 pub(super) fn place<'a>(endpoint: &'a mut Value, part: &str) -> &'a mut Value {
     part.split('.').fold(endpoint, |table, step| &mut table[step])
 }

@@ -1,4 +1,5 @@
-//! Every wrong scenario is rejected: at the right line, for the right field, with the right kind of problem.
+//! Every invalid scenario is rejected: at the right line, for the right field, with the right kind of
+//! problem.
 
 use super::{load, some_stacks};
 use crate::Scenario;
@@ -8,7 +9,7 @@ use quiclab_core::ProblemKind::{
 };
 use quiclab_core::{FieldPath, Problem};
 
-/// A right scenario; each case makes one thing wrong.
+/// A valid scenario; each case introduces one error.
 const RIGHT: &str = r#"version = 1
 name = "n"
 duration = "10 s"
@@ -41,7 +42,7 @@ start = "1 s"
 series_interval = "1 ms"
 "#;
 
-/// Text of the right scenario, what replaces it, and the problem: line, field and kind.
+/// Text of the valid scenario, its replacement, and the problem: line, field and kind.
 pub(super) type Case = (&'static str, &'static str, usize, &'static str, ProblemKind);
 
 /// Errors of single fields, and of incompatible fields.
@@ -368,14 +369,14 @@ fn each_bad_wire_is_found() {
     compare(WIRED, WIRE_CASES);
 }
 
-/// The problem with the right scenario after `sets`.
+/// The problem with the valid scenario after `sets`.
 fn problem(sets: &[(&str, &str)]) -> ConfigError {
     load(RIGHT, sets).unwrap_err()
 }
 
 #[test]
 fn both_ends_speak_the_same_protocol() {
-    // named is the end whose stack differs from that of the flow, or the receiver
+    // the problem names the end whose stack differs from that of the flow, or the receiver
     let receiver = "flows.f.receiver.stack";
     for sets in [&[(receiver, "lab-udp")][..], &[("flows.f.sender.stack", "lab-tcp"), (receiver, "noq")]] {
         let error = problem(sets);

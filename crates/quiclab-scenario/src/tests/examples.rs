@@ -1,4 +1,4 @@
-//! The scenarios of the repository load, and what is printed loads back.
+//! The scenarios of the repository load, and their printed form loads back.
 
 use super::{examples, load, some_stacks};
 use crate::Scenario;

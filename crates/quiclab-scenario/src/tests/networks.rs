@@ -18,7 +18,7 @@ delay = { mean = "5 ms", deviation = "1 ms", distribution = "uniform" }
 rate = "1 Mbit/s"
 "#;
 
-/// A flow over it; `links` is what the scenario says itself.
+/// A flow over it; `links` is the text of the scenario itself.
 fn scenario(links: &str) -> String {
     format!(
         r#"
@@ -47,11 +47,11 @@ fn links_are_those_of_the_network_except_for_fields_of_the_scenario() {
     assert_eq!(found.network, None);
     let down = &found.links["down"];
     assert_eq!((&down.rate, &found.links["up"].rate), (&mbps(10), &mbps(2)));
-    // a field is taken as a whole; what `--set` says comes last
+    // a field is replaced as a whole; `--set` has the highest precedence
     let QueueConfig::DropTail(queue) = &down.queue else { panic!("{:?}", down.queue) };
     assert_eq!(queue.packets, None);
     assert_eq!((down.delay.mean, down.delay.deviation), (Duration::from_millis(7), Duration::from_millis(1)));
-    // what is printed is complete
+    // the printed form is complete
     let printed = found.to_toml().unwrap();
     assert_eq!(load(&printed, &[]).unwrap(), found.resolved());
 }
@@ -77,7 +77,7 @@ fn errors_are_those_of_the_file_in_which_something_is_wrong() {
     assert!(error.contains("network: expected ") && error.contains("got 3"), "{error}");
 }
 
-/// A route that leaves something out is a question; a name on the command line that nothing has is a mistake.
+/// A route that omits an element may be intended; a name on the command line that does not exist is an error.
 #[test]
 fn what_no_route_uses_is_a_note_and_with_set_an_error() {
     let unused = load(&scenario("[links.other]\nrate = \"1 Mbit/s\""), &[]).unwrap().unused();

@@ -1,4 +1,4 @@
-//! Plugins: what they set, what is printed of them, and how each wrong one is rejected.
+//! Plugins: their effect, their printed form, and the rejection of each invalid one.
 
 use super::bad_input::{Case, compare};
 use super::{load, some_stacks};
@@ -9,7 +9,7 @@ use quiclab_core::ProblemKind::{
 use quiclab_core::{Anchor, Operation, Role};
 use quiclab_transport::options::{CongestionControl, Pacing};
 
-/// A right scenario; each case makes one thing wrong.
+/// A valid scenario; each case introduces one error.
 const RIGHT: &str = r#"version = 1
 name = "n"
 duration = "10 s"
@@ -103,7 +103,7 @@ fn a_resolved_scenario_holds_the_manifests_it_uses_and_is_stable() {
     }
     let json = serde_json::to_string(&resolved).unwrap();
     assert_eq!(Scenario::from_json(&json).unwrap(), resolved);
-    // another list leaves nothing of the one before
+    // a new list leaves no effect of the former one
     let other = load(&printed, &[("flows.f.plugins", "[]")]).unwrap();
     assert_eq!(other.endpoint(&other.flows["f"], Role::Server).pacing, None);
 }
@@ -199,7 +199,7 @@ fn two_plugins_do_not_replace_one_computation() {
         problem(&text, &[("flows.f.plugins", r#"["x", "y"]"#)]),
         Some(("flows.f.plugins.1".to_owned(), Conflict, reason.to_owned()))
     );
-    // at different ends they do not meet
+    // at different ends they do not conflict
     let sets =
         [("flows.f.plugins", r#"["x", "y"]"#), ("plugins.x.ends", "receiver"), ("plugins.y.ends", "sender")];
     assert_eq!(problem(&text, &sets), None);

@@ -1,4 +1,4 @@
-//! Random scenarios print what loads back; random text and random damage never panic.
+//! The printed form of random scenarios loads back; random text and random damage never panic.
 
 use super::{examples, load, some_stacks};
 use crate::Scenario;
@@ -10,19 +10,19 @@ use std::sync::LazyLock;
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Scenario>);
 
-/// Numbers of a random sequence that `seed` starts.
+/// Numbers of a random sequence with this `seed`.
 fn draws(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut random = quiclab_core::RandomStream::new(seed, "scenario");
     move |below| random.bits() % below
 }
 
-/// A random scenario: each field alone is right.
+/// A random scenario: each field alone is valid.
 fn scenario(seed: u64) -> Scenario {
     let json = SCHEMA.random(&mut draws(seed));
     Scenario::from_json(&json.to_string()).unwrap_or_else(|error| panic!("{error}: {json}"))
 }
 
-/// A scenario of the repository in which a few fields are others.
+/// A scenario of the repository with a few changed fields.
 fn varied(example: &str, seed: u64) -> Scenario {
     let mut json = serde_json::to_value(Scenario::from_toml(example, "s.toml", &[]).unwrap()).unwrap();
     let mut draw = draws(seed);
@@ -32,7 +32,7 @@ fn varied(example: &str, seed: u64) -> Scenario {
     Scenario::from_json(&json.to_string()).unwrap_or_else(|error| panic!("{error}: {json}"))
 }
 
-/// Texts that lead deeper into loader and validation than random letters.
+/// Texts that reach deeper into loader and validation than random letters.
 const FRAGMENTS: &[&str] = &[
     "0",
     "-1",
@@ -125,7 +125,7 @@ proptest! {
         example in any::<prop::sample::Index>(),
         place in any::<prop::sample::Index>(),
     ) {
-        // `nan` is no value of any field but a threshold; JSON pointers of all leaves give the paths
+        // `nan` is no valid value of any field but a threshold; JSON pointers of all leaves give the paths
         let examples = examples();
         let text = &example.get(&examples).1;
         let mut leaves = Vec::new();

@@ -33,7 +33,7 @@ fn each_flow_has_the_name_with_a_number() {
     assert_eq!(names(&[("flows.d.count", "1")]), ["d1", "video"]);
     assert_eq!(names(&[("flows.d.count", "0")]), ["video"]);
     assert_eq!(names(&[("flows.*.count", "2")]), ["d1", "d2", "video1", "video2"]);
-    // the resolved scenario keeps the number, which a sweep changes
+    // the resolved scenario keeps the number, so that a sweep can change it
     let resolved = load(TEXT, &[]).unwrap().resolved();
     assert_eq!((resolved.flows.len(), resolved.flows["d"].count), (2, Some(8)));
     assert_eq!(load(&resolved.to_toml().unwrap(), &[]).unwrap(), resolved);

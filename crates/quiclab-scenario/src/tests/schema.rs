@@ -1,12 +1,12 @@
-//! The exported JSON schema accepts what loads and refuses what has the wrong shape.
+//! The exported JSON schema accepts loadable documents and rejects those of the wrong shape.
 
 use super::examples;
 use crate::Scenario;
 use quiclab_transport::options::CongestionControl;
 use serde_json::{Value, json};
 
-/// Checks `value` against the keywords that the exported schema uses; `format` and `pattern` say
-/// nothing about shape. An unknown keyword fails, so that none goes unchecked.
+/// Checks `value` against the keywords that the exported schema uses; `format` and `pattern` do not constrain
+/// the shape. An unknown keyword fails, so that none goes unchecked.
 fn accepts(root: &Value, schema: &Value, value: &Value) -> bool {
     let Value::Object(keywords) = schema else { return schema == &json!(true) };
     let also = |schema: &Value| accepts(root, schema, value);

@@ -3,7 +3,7 @@
 use super::load;
 use quiclab_core::problem::ProblemKind::{self, Conflict, OutOfRange};
 
-/// A right scenario with a tunnel over two paths.
+/// A valid scenario with a tunnel over two paths.
 const RIGHT: &str = r#"version = 1
 name = "n"
 duration = "10 s"

@@ -1,4 +1,4 @@
-//! Wires: derived from routes, stated by hand, and refused.
+//! Wires: derived from routes, stated explicitly, and rejected.
 
 use super::{examples, load};
 use crate::{ResolvedWire, Scenario};
@@ -10,7 +10,7 @@ use quiclab_core::{Direction, FlowId, Packet};
 use quiclab_core::{Node, Target, Topology};
 use std::collections::BTreeMap;
 
-/// Stands for any element: only names and wires matter here.
+/// Placeholder of any element: only names and wires matter here.
 struct Stub;
 
 impl Element for Stub {
@@ -26,7 +26,7 @@ impl Element for Stub {
     }
 }
 
-/// Lays all wires of a scenario between elements that do nothing.
+/// Adds all wires of a scenario between elements that do nothing.
 fn topology(scenario: &Scenario) -> Topology {
     let mut topology = Topology::default();
     let index: BTreeMap<_, _> = scenario
@@ -41,7 +41,7 @@ fn topology(scenario: &Scenario) -> Topology {
     topology
 }
 
-/// The other end of the tunnel that an element is an end of.
+/// The peer of an end of a tunnel.
 fn other_end(scenario: &Scenario, element: &str) -> Option<String> {
     let ends = |tunnel: &String| [Role::Server, Role::Client].map(|role| Scenario::tunnel_end(tunnel, role));
     scenario.tunnels.keys().map(ends).find_map(|[server, client]| match element {
@@ -51,8 +51,8 @@ fn other_end(scenario: &Scenario, element: &str) -> Option<String> {
     })
 }
 
-/// Names and inputs that packets pass on path `branch`, if the flow has several, and if bearers send them all over their
-/// link `branch`.
+/// Names and inputs of the elements that packets pass on path `branch`, if the flow has several, and over
+/// link `branch` of each bearer.
 fn way(scenario: &Scenario, flow: &str, direction: Direction, branch: u16) -> Vec<String> {
     let topology = topology(scenario);
     let (first, last) = match direction {
@@ -72,7 +72,7 @@ fn way(scenario: &Scenario, flow: &str, direction: Direction, branch: u16) -> Ve
             _ => Port(branch),
         };
         let next = match (topology.next_hop(at, output, &packet), other) {
-            // what enters a tunnel here leaves it there
+            // a packet that enters a tunnel here leaves it there
             (None, Some(element)) => Target { element, port: Port(0) },
             (next, _) => next.expect("the output is wired"),
         };
@@ -175,7 +175,7 @@ fn links_with_feedback_report_to_their_bearer_whatever_wires_are_stated() {
     ];
     let scenario = load(ROUTES, &feedback).unwrap();
     let reports: Vec<_> = scenario.wiring().into_iter().filter(|wire| wire.from.1 == Port(1)).collect();
-    // port 1 of the sending end leads to link b; reports come to the inputs behind input 0
+    // port 1 of the sending end leads to link b; reports arrive at the inputs behind input 0
     let to = |wire: &ResolvedWire| (wire.from.0.clone(), wire.to.0.clone(), wire.to.1.0);
     let wires: Vec<_> = reports.iter().filter(|wire| wire.from.0 != "dc.ingress").map(to).collect();
     let sender = || "dc.ingress".to_owned();

@@ -7,7 +7,7 @@ use quiclab_core::problem::name_of;
 use quiclab_core::{FieldPath, Probability, Problem};
 use std::collections::BTreeSet;
 
-/// Why nothing that chooses among links goes together with `mode = "duplicate"`.
+/// Reason why a choice among links is inconsistent with `mode = "duplicate"`.
 const DUPLICATES: &str = "with `mode = \"duplicate\"` each link carries every packet";
 
 pub(super) fn check(path: &FieldPath, bearer: &BearerConfig, scenario: &Scenario) -> Check {
@@ -80,7 +80,7 @@ fn check_duplication(path: &FieldPath, bearer: &BearerConfig) -> Check {
     Err(Problem::conflict(path.clone(), bearer.duplication, "0").because(reason))
 }
 
-/// A link reports to one bearer.
+/// Checks that a link reports to one bearer only.
 pub(super) fn check_feedback(scenario: &Scenario) -> Check {
     for (name, _) in scenario.links.iter().filter(|(_, link)| link.feedback.is_some()) {
         let bearers = scenario.bearers.values().filter(|bearer| bearer.links.contains(name)).count();

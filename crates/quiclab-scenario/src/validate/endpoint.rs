@@ -1,6 +1,7 @@
-//! Options of an endpoint that depend on each other, whatever the stack.
+//! Options of an endpoint that depend on each other for any stack.
 //!
-//! Whether a stack has an option at all, and what it takes beyond the limits of the field, its own validation says.
+//! Whether a stack has an option at all, and its further limits on the value, are checked by the stack's own
+//! validation.
 
 use super::super::Scenario;
 use super::{Check, about, ensure, quoted, undefined};
@@ -61,7 +62,7 @@ fn check_quic(path: &FieldPath, quic: &QuicOptions) -> Check {
     })
 }
 
-/// The value of `lower` is at most that of `upper`.
+/// Checks that the value of `lower` is at most that of `upper`.
 fn ordered<T: PartialOrd + Copy>(
     path: &FieldPath,
     lower: &str,

@@ -56,7 +56,7 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check
     Ok(())
 }
 
-/// A machine has an address with ports for all clients on it.
+/// Checks that the address of a machine has enough ports for all clients on it.
 pub(super) fn check_client_ports(scenario: &Scenario) -> Check {
     let available = u32::from(u16::MAX - CLIENT_PORT) + 1;
     let mut used: BTreeMap<&str, u32> = BTreeMap::new();
@@ -98,7 +98,7 @@ fn check_workload(path: &FieldPath, workload: &Workload) -> Check {
     }
 }
 
-/// Options of the versions of SCReAM.
+/// Checks options of the versions of SCReAM.
 fn check_media(path: &FieldPath, workload: &Workload) -> Check {
     let &Workload::Media { control, ecn, l4s, ramp_up_speed, .. } = workload else { return Ok(()) };
     let conflict = |field, value: &str, expected: &str, why: &str| {
@@ -114,7 +114,7 @@ fn check_media(path: &FieldPath, workload: &Workload) -> Check {
     }
 }
 
-/// Connections that arrive are downloads of a size, which the arrivals or the workload state.
+/// Checks arriving connections: downloads of a size, which the arrivals or the workload state.
 fn check_arrivals(path: &FieldPath, flow: &Flow, arrivals: &Arrivals) -> Check {
     let workload = path.child("workload");
     let Workload::Download { size, duration, .. } = &flow.workload else {
@@ -161,7 +161,7 @@ fn check_arrivals(path: &FieldPath, flow: &Flow, arrivals: &Arrivals) -> Check {
     arrivals.check().map_err(|problem| problem.below(&path.child("arrivals")))
 }
 
-/// A source adapts within two bounds, and datagrams that wait cannot be taken back.
+/// Checks live media: a source adapts within two bounds, and waiting datagrams cannot be withdrawn.
 fn check_live(path: &FieldPath, workload: &Workload) -> Check {
     let &Workload::Live { rate, min_rate, max_rate, drop_late, delivery, .. } = workload else {
         return Ok(());
@@ -190,7 +190,7 @@ fn check_live(path: &FieldPath, workload: &Workload) -> Check {
     })
 }
 
-/// A resource depends on earlier ones only, so none waits for itself.
+/// Checks that a resource depends on earlier ones only, so that none waits for itself.
 fn check_resources(path: &FieldPath, resources: &[PageResource], objects: &[PageObjects]) -> Check {
     ensure(resources.is_empty() || objects.is_empty(), || {
         about(path.clone(), "`objects` and `resources` are both set", "only one of them")
@@ -230,8 +230,8 @@ fn check_on_off(path: &FieldPath, on: Option<Duration>, off: Option<Duration>) -
     Ok(())
 }
 
-/// A route is not empty, its names exist, and packets pass nothing twice: they would run in a
-/// circle, since an element sends all packets of a flow and direction the same way.
+/// Checks a route: it is not empty, its names exist, and packets pass no element twice: they would loop,
+/// since an element sends all packets of a flow and direction the same way.
 pub(super) fn check_route(path: &FieldPath, route: &[String], scenario: &Scenario) -> Check {
     if !scenario.wires.is_empty() {
         return ensure(route.is_empty(), || {
@@ -264,8 +264,8 @@ pub(super) fn check_route(path: &FieldPath, route: &[String], scenario: &Scenari
     Ok(())
 }
 
-/// Asks the caller about both ends, with the stack they inherit: they must speak the same protocol and
-/// run the workload. Returns what the sender's stack can do.
+/// Checks the stacks of both ends by the caller's function, with the stack that they inherit: they must use
+/// the same protocol and support the workload. Returns the abilities of the sender's stack.
 pub(super) fn check_stacks(
     path: &FieldPath,
     flow: &Flow,
@@ -276,7 +276,7 @@ pub(super) fn check_stacks(
         let end = &applied.config;
         let inherits = end.stack.is_none();
         let abilities = stacks(&flow.inherited(end), EndOf::Flow).map_err(|problem| {
-            // a stack that both ends inherit is written on the flow
+            // a stack that both ends inherit is set on the flow
             let on_flow = inherits && problem.path == FieldPath::from("stack");
             let end_path = if on_flow { path.clone() } else { path.child(name) };
             applied.attribute_error(path, problem.below(&end_path))
@@ -301,7 +301,7 @@ pub(super) fn check_stacks(
     }
     let [serves, asks] = abilities.each_ref().map(|abilities| abilities.protocol);
     ensure(serves == asks, || {
-        // the end that has a stack of its own differs from the flow
+        // the end that names a stack differs from the flow
         let (odd, other, common) =
             if receiver.1.stack.is_some() { (receiver, sender, serves) } else { (sender, receiver, asks) };
         let stack = |end: &EndpointConfig| flow.inherited(end).stack.unwrap_or_default();
@@ -316,7 +316,7 @@ pub(super) fn check_stacks(
     let names = [sender, receiver].map(|(_, end)| flow.inherited(end).stack.unwrap_or_default());
     let proprietary = names.iter().zip(&abilities).find(|(_, abilities)| abilities.proprietary);
     if let Some((proprietary, _)) = proprietary.filter(|_| names[0] != names[1]) {
-        // the end that has a stack of its own differs from the flow
+        // the end that names a stack differs from the flow
         let (odd, stack) =
             if receiver.1.stack.is_some() { (receiver, &names[1]) } else { (sender, &names[0]) };
         let expected = format!("`{proprietary}` at both ends or at neither");
@@ -332,7 +332,7 @@ pub(super) fn check_stacks(
         )
     })?;
     let returned = abilities[1].mark_feedback;
-    // an end that asks for the feedback of RFC 8257 with an ECN-capable SYN is refused ECN by one with AccECN
+    // an end that requests the feedback of RFC 8257 with an ECN-capable SYN is refused ECN by one with AccECN
     let refused = returned == MarkFeedback::EachAck && abilities[0].mark_feedback == MarkFeedback::Count;
     let needed = if refused { MarkFeedback::Count } else { abilities[0].needs_mark_feedback };
     ensure(needed == MarkFeedback::None || returned == needed, || {

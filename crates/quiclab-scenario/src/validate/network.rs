@@ -84,7 +84,7 @@ fn check_holds(path: &FieldPath, holds: &[Hold]) -> Check {
     Ok(())
 }
 
-/// `link`: the link that has this delay, if one has it.
+/// Checks a delay; `link` is the link that has it, if any.
 fn check_delay(path: &FieldPath, delay: &Delay, link: Option<&LinkConfig>) -> Check {
     const CONSTANT: &str = "`distribution` is \"constant\"";
     let constant = delay.distribution == Distribution::Constant;
@@ -120,7 +120,7 @@ fn check_delay(path: &FieldPath, delay: &Delay, link: Option<&LinkConfig>) -> Ch
     })
 }
 
-/// A time that is drawn anew each time it is needed: options of `Delay` about packets have no meaning.
+/// Checks a time that is drawn anew for each use: options of `Delay` about packets have no meaning.
 pub(super) fn check_time(path: &FieldPath, time: &Delay) -> Check {
     const DRAWN: &str = "the time is drawn independently whenever it is needed";
     ensure(!time.reorder, || Problem::conflict(path.child("reorder"), true, "false").because(DRAWN))?;
@@ -149,18 +149,19 @@ pub(super) fn check_tunnels_used(scenario: &Scenario) -> Check {
     Ok(())
 }
 
-/// Why a part of the network is not used.
+/// Reason for a part of the network that is not used.
 const UNUSED: &str = "not used by any flow: no route, bearer or wire leads through it";
 
 impl Scenario {
-    /// What of the network no packet can pass, in sentences: most often a route leaves it out on purpose, or a name is
-    /// mistyped.
+    /// Parts of the network that no packet can pass, in sentences: usually a route omits them on purpose, or
+    /// a name is mistyped.
     #[must_use]
     pub fn unused(&self) -> Vec<String> {
         self.unused_parts().map(|(group, name)| format!("{group}.{name} is {UNUSED}")).collect()
     }
 
-    /// Rejects what no packet can pass and `is_new`: `--set` with a mistyped name makes it.
+    /// Rejects parts that no packet can pass and that satisfy `is_new`, as `--set` with a mistyped name
+    /// creates.
     pub(crate) fn check_new_parts(&self, is_new: impl Fn(&FieldPath) -> bool) -> Check {
         let mut paths = self.unused_parts().map(|(group, name)| field([group, name]));
         paths.find(is_new).map_or(Ok(()), |path| Err(about(path, UNUSED, "")))
@@ -182,7 +183,7 @@ impl Scenario {
     }
 }
 
-/// A packet larger than a bucket would wait forever, or never conform.
+/// Checks bursts: a packet larger than a bucket would wait indefinitely, or never conform.
 pub(super) fn check_bursts(scenario: &Scenario, protocols: &[StackProtocol]) -> Check {
     let buckets: Vec<_> = scenario
         .links
@@ -223,7 +224,7 @@ pub(super) fn check_bursts(scenario: &Scenario, protocols: &[StackProtocol]) -> 
     Ok(())
 }
 
-/// Length of the longest IP packet that an end sends, as far as the scenario says.
+/// Length of the largest IP packet that an end sends, as far as the scenario determines it.
 fn largest_packet(
     ends: &[EndpointConfig; 2],
     workload: &Workload,
@@ -232,7 +233,7 @@ fn largest_packet(
 ) -> ByteCount {
     match (protocol, workload) {
         (StackProtocol::Tcp, _) => {
-            // each end sends no more than the other one announces
+            // each end sends no more than its peer announces
             let announced = ends.each_ref().map(|end| end.tcp.as_ref().and_then(|tcp| tcp.mss));
             announced.map(|mss| mss.unwrap_or(USUAL_MSS)).into_iter().min().unwrap_or(USUAL_MSS) + IP_AND_TCP
         }
@@ -243,9 +244,9 @@ fn largest_packet(
     }
 }
 
-/// Headers that bearers on the way add to packets over `link`: a data PDU takes 2 bytes with a
-/// 12-bit number and 3 with one of 18 bits (3GPP TS 38.323 section 6.2.2); the published testbed's
-/// trailer of 16 bits takes 2.
+/// Headers that bearers on the route add to packets over `link`: a data PDU takes 2 bytes with a 12-bit
+/// number and 3 with one of 18 bits (3GPP TS 38.323 section 6.2.2); the published testbed's trailer of 16
+/// bits takes 2.
 fn pdcp_headers(scenario: &Scenario, passed: &BTreeSet<String>, link: &str) -> ByteCount {
     let bearers = scenario.bearers.iter().filter(|(name, bearer)| {
         passed.contains(&Scenario::bearer_ingress(name)) && bearer.links.iter().any(|over| over == link)
@@ -255,12 +256,12 @@ fn pdcp_headers(scenario: &Scenario, passed: &BTreeSet<String>, link: &str) -> B
     bearers.fold(ByteCount::ZERO, |sum, (_, bearer)| sum + header(bearer))
 }
 
-/// UDP payload every QUIC endpoint must be able to send (RFC 9000 section 14); assumed where a flow
-/// leaves its `datagram_size` to the stack.
+/// UDP payload that every QUIC endpoint must be able to send (RFC 9000 section 14); assumed if a flow leaves
+/// its `datagram_size` to the stack.
 const MIN_DATAGRAM: ByteCount = ByteCount::from_bytes(1200);
 /// IPv4 header without options and UDP header.
 const IP_AND_UDP: ByteCount = ByteCount::from_bytes(20 + 8);
-/// MSS on an Ethernet of 1500 bytes; assumed where a flow leaves its `mss` to the stack.
+/// MSS on an Ethernet of 1500 bytes; assumed if a flow leaves its `mss` to the stack.
 const USUAL_MSS: ByteCount = ByteCount::from_bytes(1500 - 40);
 /// IPv4 header and TCP header without options.
 const IP_AND_TCP: ByteCount = ByteCount::from_bytes(20 + 20);

@@ -1,11 +1,11 @@
-//! What the client of a flow does with its paths over time.
+//! Changes of paths by the client of a flow over time.
 
 use super::super::flow::Flow;
 use super::{Check, ensure, quoted};
 use quiclab_core::{Duration, FieldPath, Problem};
 use quiclab_transport::options::{Multipath, PathAction, PathChange, PathStatus};
 
-/// How many paths a flow has besides the first, in words.
+/// Number of paths of a flow in addition to the first, in words.
 pub(super) fn further(flow: &Flow) -> String {
     format!("[{} paths]", flow.paths.len())
 }
@@ -37,7 +37,7 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, [sender, receiver]: [Option<M
     check_changes(path, flow, &[])
 }
 
-/// Without management further paths are there after the handshake, and stay.
+/// Checks a flow without path management: further paths exist after the handshake, and stay.
 fn check_without(path: &FieldPath, flow: &Flow) -> Check {
     let reason = "both ends need `multipath`";
     for (index, further) in flow.paths.iter().enumerate() {
@@ -59,17 +59,17 @@ fn check_without(path: &FieldPath, flow: &Flow) -> Check {
 }
 
 impl Flow {
-    /// Checks `path_changes` together with what a client does because links go down (`abandon_when_down`); `path` is that of
-    /// the flow.
+    /// Checks `path_changes` together with the changes that a client makes because links go down
+    /// (`abandon_when_down`); `path` is that of the flow.
     ///
     /// # Errors
-    /// If a change is of a path that is abandoned already, or no path is left.
+    /// If a change concerns a path that is already abandoned, or no path remains.
     pub fn check_reported(&self, path: &FieldPath, reported: &[PathChange]) -> Result<(), Problem> {
         check_changes(path, self, reported)
     }
 }
 
-/// Changes are of paths that there are, not of one that is abandoned already, and leave a path at every time.
+/// Checks that changes concern existing paths that are not abandoned, and leave a path at every time.
 fn check_changes(path: &FieldPath, flow: &Flow, reported: &[PathChange]) -> Check {
     let last = flow.paths.len();
     let opens = |number: usize| match number {

@@ -1,4 +1,4 @@
-//! Plugins: manifests, the lists of flows, and whether the stack of an end has what is exchanged.
+//! Plugins: manifests, the lists of flows, and whether the stack of an end has the replaced operations.
 
 use super::super::Scenario;
 use super::super::flow::Flow;
@@ -7,7 +7,7 @@ use super::{Check, about, ensure, quoted};
 use quiclab_core::problem::values;
 use quiclab_core::{FieldPath, Operation, Problem, StackAbilities};
 
-/// A manifest by itself.
+/// Checks a manifest by itself.
 pub(super) fn check(path: &FieldPath, plugin: &Plugin) -> Check {
     let path = path.child("exchanges");
     let mut replaced: Vec<&str> = Vec::new();
@@ -67,7 +67,7 @@ fn unknown_operation(path: &FieldPath, operation: &str) -> Problem {
         .because("no such operation; `quiclab stack show STACK` lists the operations of a stack")
 }
 
-/// The plugins of a flow exist, and none is named twice.
+/// Checks that the plugins of a flow exist, and none is named twice.
 pub(super) fn check_list(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check {
     for (index, name) in flow.plugins.iter().enumerate() {
         let path = path.child("plugins").child(index);
@@ -85,7 +85,7 @@ pub(super) fn check_list(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> 
     Ok(())
 }
 
-/// The stack of an end has the computations that plugins exchange there.
+/// Checks that the stack of an end has the computations that plugins replace there.
 pub(super) fn check_computations(
     path: &FieldPath,
     flow: &Flow,

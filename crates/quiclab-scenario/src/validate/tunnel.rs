@@ -1,4 +1,4 @@
-//! Tunnels: their paths, and what their transport takes.
+//! Tunnels: their paths, and the limits of their transport.
 
 use super::super::{Scenario, StackCheck, Tunnel};
 use super::flow::check_route;
@@ -48,7 +48,7 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
     check_sender(&tunnel.queue, &tunnel.scheduler, paths, numbered).map_err(|problem| problem.below(path))
 }
 
-/// What is sent again is recognised by its number, and leaves before what waits in the queue.
+/// Checks repair: a retransmitted packet is identified by its number, and leaves before those in the queue.
 fn check_repair(path: &FieldPath, tunnel: &Tunnel) -> Check {
     let refused = |reason: &str| Problem::conflict(path.child("repair"), "true", "false").because(reason);
     ensure(!tunnel.repair || tunnel.resequencing.is_some(), || refused("it needs `resequencing`"))?;
@@ -60,7 +60,7 @@ fn check_repair(path: &FieldPath, tunnel: &Tunnel) -> Check {
     })
 }
 
-/// Marks are passed on where the carrier has ECN, and says which packet has brought which datagram.
+/// Checks ECN: marks are passed on if the carrier has ECN, and reports which packet contained each datagram.
 fn check_ecn(path: &FieldPath, tunnel: &Tunnel) -> Check {
     if tunnel.ecn == TunnelEcn::Separate {
         return Ok(());
@@ -121,7 +121,7 @@ fn check_datagram_sizes(path: &FieldPath, tunnel: &Tunnel) -> Check {
     Ok(())
 }
 
-/// Asks the caller about the transport of both ends.
+/// Checks the transport of both ends by the caller's function.
 pub(super) fn check_stacks(name: &str, tunnel: &Tunnel, stacks: StackCheck<'_>) -> Check {
     let end_of = EndOf::Tunnel { fixed_windows: !tunnel.windows.is_empty() };
     for (end_name, _, end) in tunnel.ends() {
@@ -148,9 +148,9 @@ pub(super) fn check_stacks(name: &str, tunnel: &Tunnel, stacks: StackCheck<'_>) 
     Ok(())
 }
 
-/// What every path carries (RFC 9000 section 14).
+/// Minimum UDP payload of every path (RFC 9000 section 14).
 const SMALLEST: ByteCount = ByteCount::from_bytes(1200);
-/// Bytes around an IP packet in a datagram: short header with an ID of 8 B and 4 B of packet number, tag, frame type and
-/// length (RFC 9000 section 17.3, RFC 9221 section 4), kind and number of the tunnel. With longer IDs packets of this
-/// size are refused in the run.
+/// Bytes around an IP packet in a datagram: short header with an ID of 8 B and 4 B of packet number, tag,
+/// frame type and length (RFC 9000 section 17.3, RFC 9221 section 4), kind and number of the tunnel. With
+/// longer IDs packets of this size are rejected in the run.
 const HEADERS: u64 = 1 + 8 + 4 + 16 + 1 + 2 + 1 + 3;

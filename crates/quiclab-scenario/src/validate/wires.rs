@@ -1,7 +1,7 @@
-//! Wires stated by hand: they connect what exists, and every packet reaches its peer.
+//! Wires stated explicitly: they connect existing elements, and every packet reaches its peer.
 //!
-//! A cycle is refused even if it contains links with a rate or a delay: an element sends all
-//! packets of one flow, direction and path the same way, so a packet that comes by twice never arrives.
+//! A cycle is rejected even if it contains links with a rate or a delay: an element sends all packets of one
+//! flow, direction and path the same way, so a packet that passes twice never arrives.
 
 use super::super::graph::{Graph, Unreachable};
 use super::super::wiring::{Ports, WireFault};
@@ -60,7 +60,7 @@ fn check_end(
     }
 }
 
-/// An output leads to one input for all packets, or to one for each flow and direction.
+/// Checks that an output leads to one input for all packets, or to one for each flow and direction.
 fn check_taken(scenario: &Scenario) -> Check {
     let mut taken: BTreeMap<(String, Port), BTreeMap<Option<Selector>, usize>> = BTreeMap::new();
     let wires = scenario.wiring();

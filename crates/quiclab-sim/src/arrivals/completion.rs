@@ -1,4 +1,4 @@
-//! How long downloads took: flow completion times.
+//! Flow completion times of downloads.
 
 use quiclab_core::{ByteCount, Duration, Metric, Metrics, Progress, Time};
 use quiclab_scenario::Arrival;
@@ -25,21 +25,21 @@ quiclab_core::metrics! {
     }
 }
 
-/// Limits of the classes of sizes whose completion times are reported: up to 10 kB an initial window is enough, from
-/// 1 MB on a download is bulk.
+/// Limits of the size classes of completion times: up to 10 kB an initial window is sufficient, from 1 MB on
+/// a download is bulk.
 const SHORT: ByteCount = ByteCount::from_bytes(10_000);
 const LONG: ByteCount = ByteCount::from_bytes(1_000_000);
 
-/// A download of a connection that has arrived.
+/// A download of an arrived connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// Number of the connection, from 0.
     pub number: u32,
-    /// When the client connected.
+    /// Time at which the client connected.
     pub start: Time,
     /// Size of the download.
     pub size: ByteCount,
-    /// When the last byte was delivered; `None` if it was not.
+    /// Time of delivery of the last byte; `None` if it was not delivered.
     pub finish: Option<Time>,
     /// Whether the connection broke before that.
     pub failed: bool,
@@ -56,14 +56,14 @@ impl Completion {
         self.failed = progress.failed;
     }
 
-    /// From the client's start to the last byte: the flow completion time.
+    /// Flow completion time, from the client's start to the last byte.
     #[must_use]
     pub fn time(&self) -> Option<Duration> {
         self.finish.map(|finish| finish.since(self.start))
     }
 }
 
-/// How many there are, and their completion times, also by size.
+/// Adds the number of downloads, and their completion times, also by size.
 pub(super) fn report(completions: &[Completion], out: &mut Metrics) {
     out.count(&COMPLETIONS.connections, completions.len() as u64);
     out.count(

@@ -1,4 +1,4 @@
-//! What both ends of a flow with arrivals know: the connections, and which are closed.
+//! State shared by both ends of a flow with arrivals: the connections, and which are closed.
 
 use quiclab_core::{Endpoint, Progress, Role};
 use quiclab_scenario::Arrival;
@@ -8,33 +8,33 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) struct End {
     pub(super) number: u32,
     pub(super) endpoint: Box<dyn Endpoint>,
-    /// Its progress when it acted last.
+    /// Progress after the last call.
     pub(super) seen: Progress,
 }
 
-/// Where an end of a connection is.
+/// State of an end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// It has not arrived.
+    /// The end has not arrived yet.
     Before,
-    /// At this index.
+    /// The end is open, at this index.
     Open(usize),
-    /// It was dropped.
+    /// The end was dropped.
     Closed,
 }
 
 /// The connections of a flow.
 pub(crate) struct Schedule {
-    /// In the order of arrival.
+    /// Connections in the order of arrival.
     pub(crate) arrivals: Vec<Arrival>,
     rest: Mutex<Rest>,
 }
 
-/// Which ends are at rest: they wait for no time, and the transfer of the client is over.
+/// Ends at rest: they have no deadline, and the transfer of the client is over.
 struct Rest {
-    /// By number of the connection, then by role; an end that does not exist is at rest.
+    /// States by number of the connection, then by role; an end that does not exist is at rest.
     ends: Vec<[bool; 2]>,
-    /// By role: connections to drop when the end acts next.
+    /// Connections to drop at the next call of the end, by role.
     closed: [Vec<u32>; 2],
 }
 
@@ -45,11 +45,11 @@ impl Schedule {
     }
 
     fn rest(&self) -> MutexGuard<'_, Rest> {
-        // a run is one thread; a panic ends it
+        // a run has one thread; a panic ends it
         self.rest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes whether an end is at rest; returns whether both are, so that it can be dropped.
+    /// Records whether an end is at rest; returns whether both are, so that it can be dropped.
     pub(super) fn rests(&self, number: u32, role: Role, at_rest: bool) -> bool {
         let mut rest = self.rest();
         let (this, peer) = (role as usize, 1 - role as usize);
@@ -61,7 +61,7 @@ impl Schedule {
         both
     }
 
-    /// The connections that an end can drop since it was asked last.
+    /// Connections that have become droppable since the last call.
     pub(super) fn take_closed(&self, role: Role) -> Vec<u32> {
         std::mem::take(&mut self.rest().closed[role as usize])
     }

@@ -1,15 +1,15 @@
-//! Addresses of connections: the number of a connection is in the client's address and port.
+//! Addresses of connections: the client's address and port encode the number of a connection.
 
 use quiclab_core::{EndpointIdentity, FiveTuple, Role};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// First port of clients: those below are privileged.
 const FIRST_PORT: u16 = 1024;
-/// Connections of one address of a client.
+/// Number of connections per address of a client.
 const PER_ADDRESS: u32 = 60_000;
 
-/// Source and destination of what the end of connection `number` sends. The second octet of the client's address counts
-/// on where its ports are used up.
+/// Source and destination of the packets of the end of connection `number`. The second octet of the client's
+/// address is incremented when its ports are used up.
 pub(super) fn tuple(identity: &EndpointIdentity, number: u32) -> FiveTuple {
     let tuple = &identity.tuple;
     let shifted = |client: SocketAddr| {
@@ -26,7 +26,7 @@ pub(super) fn tuple(identity: &EndpointIdentity, number: u32) -> FiveTuple {
     FiveTuple::new(tuple.protocol(), source, destination)
 }
 
-/// The number of the connection that a packet with this tuple belongs to, as it arrives at an end; `None` if it is of
+/// Number of the connection of a packet with this tuple, as it arrives at an end; `None` if it belongs to
 /// none.
 pub(super) fn number(identity: &EndpointIdentity, arriving: &FiveTuple) -> Option<u32> {
     let (client, first) = match identity.role {

@@ -35,10 +35,10 @@ pub(super) fn schedule(
     Ok(Some(Arc::new(Schedule::new(connections))))
 }
 
-/// An end of such a flow.
+/// Creates an end of such a flow.
 ///
 /// # Errors
-/// If its stack is not compiled into quiclab, or does not take an option.
+/// If its stack is not compiled into quiclab, or rejects an option.
 pub(super) fn build(
     scenario: &Scenario,
     flow: &Flow,

@@ -6,10 +6,10 @@ use quiclab_core::{Conditions, FieldPath, LinkInputs, Problem, Trace};
 use std::io::Read;
 use std::path::Path;
 
-/// Length of a file at most: it is read as a whole.
+/// Maximum length of a file: it is read as a whole.
 const MAX_BYTES: u64 = 100_000_000;
 
-/// The text of a file that the field at `path` names.
+/// Text of a file that the field at `path` names.
 ///
 /// # Errors
 /// If it cannot be read, is longer than [`MAX_BYTES`] or is not text.
@@ -25,7 +25,7 @@ pub(super) fn text_of(file: &Path, base_dir: &Path, path: &FieldPath) -> Result<
     String::from_utf8(bytes).map_err(|_| refused("not text in UTF-8".to_owned()))
 }
 
-/// Why the file that the field at `path` names is refused.
+/// Problem with the file that the field at `path` names.
 pub(super) fn refusal(file: &Path, path: &FieldPath, reason: String) -> Problem {
     Problem::file(path.clone(), reason).got(quoted(file.display()))
 }

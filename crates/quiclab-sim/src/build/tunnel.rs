@@ -6,8 +6,8 @@ use quiclab_core::{EndpointIdentity, FiveTuple, Host, Node, RandomStream, Role, 
 use quiclab_scenario::{Scenario, Tunnel as TunnelScenario};
 use quiclab_transport::CarrierRequest;
 
-/// Maximum number of records of sojourn times that an end keeps: an hour at 1 Gbit/s does not fit, half a
-/// minute at 200 Mbit/s does.
+/// Maximum number of records of sojourn times that an end keeps: half a minute at 200 Mbit/s fits, an hour at
+/// 1 Gbit/s does not.
 const MAX_SOJOURNS: usize = 1_000_000;
 
 /// Adds both ends of each tunnel.
@@ -65,7 +65,7 @@ fn config(tunnel: &TunnelScenario, sojourns: bool) -> TunnelConfig {
         mtu: tunnel.mtu,
         resequencing: tunnel.resequencing,
         repair: tunnel.repair,
-        // each packet a decision of its own: virtual time needs no batches
+        // each packet is a separate decision: virtual time needs no batches
         batch: 1,
         ecn: tunnel.ecn,
         keep_sojourns: if sojourns { MAX_SOJOURNS } else { 0 },

@@ -1,4 +1,4 @@
-//! Flows whose connections arrive over time: how many, how long they take, and that nothing of them is left.
+//! Flows whose connections arrive over time: their number, their completion times, and that no state of them remains.
 
 #[path = "../whole_runs/mod.rs"]
 mod whole_runs;
@@ -30,7 +30,7 @@ fn receiver(output: &RunOutput, name: &str) -> f64 {
     output.result.flows["web"].receiver[name]
 }
 
-/// On every stack all downloads complete, their bytes are those that were drawn, and both ends are closed.
+/// On every stack all downloads complete, their bytes are those drawn, and both ends are closed.
 #[test]
 fn all_connections_complete_on_every_stack() {
     let mut drawn = None;
@@ -50,7 +50,7 @@ fn all_connections_complete_on_every_stack() {
     }
 }
 
-/// Ends are dropped when both are at rest: after a quiet time none is left, and what the connections have counted is.
+/// Ends are dropped when both are at rest: after a quiet time none remains, but their totals do.
 #[test]
 fn nothing_is_left_of_closed_connections() {
     for stack in ["lab-tcp", "lab-quic", "quinn", "noq"] {
@@ -83,7 +83,7 @@ fn a_short_download_alone_takes_two_round_trips() {
     assert!(times.iter().all(|time| *time > 40.0 + serial && *time < 40.0 + serial + 0.1), "{times:?}");
 }
 
-/// Packets have identifiers of their own, whichever connection sends them, and tell queues apart.
+/// Packets have unique identifiers, whichever connection sends them, and queues distinguish their connections.
 #[test]
 fn packets_of_all_connections_are_told_apart() {
     let output = run_text(WEB, &[("record.packets", "true"), ("flows.web.arrivals.duration", "1 s")], 1);
@@ -96,7 +96,7 @@ fn packets_of_all_connections_are_told_apart() {
     assert!(ids.len() > 1000 && distinct.len() == ids.len(), "{} of {}", distinct.len(), ids.len());
 }
 
-/// The same seed gives the same run, another one another.
+/// Equal seeds give equal runs, different seeds different ones.
 #[test]
 fn a_run_is_a_function_of_its_seed() {
     let [first, again, other] = [1, 1, 2].map(|seed| run_text(WEB, &[], seed).result.digest);
@@ -104,7 +104,7 @@ fn a_run_is_a_function_of_its_seed() {
     assert_ne!(first, other);
 }
 
-/// A download that breaks is counted and dropped: its server never answers, or hears nothing.
+/// A download that fails is counted and dropped: its server never answers, or receives nothing.
 #[test]
 fn connections_that_fail_are_counted_and_dropped() {
     for (stack, loss) in
@@ -125,7 +125,7 @@ fn connections_that_fail_are_counted_and_dropped() {
     }
 }
 
-/// A process without an arrival in its time is complete at once.
+/// A process without an arrival in its time is complete immediately.
 #[test]
 fn a_flow_may_have_no_arrival() {
     let output = run_text(WEB, &[("flows.web.arrivals.duration", "1 ns")], 1);
@@ -133,7 +133,7 @@ fn a_flow_may_have_no_arrival() {
     assert!(output.result.flows["web"].completed);
 }
 
-/// A fair queue in front of a bottleneck, at a short round-trip time, shares the rate as a processor is shared (M/G/1-PS,
+/// A fair queue in front of a bottleneck, at a short round-trip time, approximates processor sharing (M/G/1-PS,
 /// Kleinrock 1976 section 4.4): a download of size x takes x / (C (1 - load)) on average, whatever the distribution of
 /// sizes. 6000 downloads; the standard error of their mean is 3 to 4 %, as loads of different seeds differ.
 #[test]

@@ -1,5 +1,5 @@
-//! BBR version 3 of both transports in whole runs: it uses the link without a queue, tolerates losses below 2 %, and leaves
-//! room for CUBIC (draft-ietf-ccwg-bbr-06 sections 3.1 and 5.3).
+//! BBR version 3 of both transports in whole runs: it uses the link without a queue, tolerates losses below 2 %, and
+//! leaves capacity to CUBIC (draft-ietf-ccwg-bbr-06 sections 3.1 and 5.3).
 
 #[path = "../whole_runs/mod.rs"]
 mod whole_runs;
@@ -28,8 +28,8 @@ fn goodput(output: &RunOutput, flow: &str) -> f64 {
     output.result.flows[flow].goodput_mbps
 }
 
-/// 50 Mbit/s and 40 ms are 167 packets; a queue of as many would be 40 ms. Payload is 96 % of a packet, and 2 % are left out
-/// by PROBE_RTT and 1 % by the pacer.
+/// 50 Mbit/s and 40 ms are 167 packets; a queue of that length would be 40 ms. Payload is 96 % of a packet; PROBE_RTT
+/// costs 2 % and the pacer 1 %.
 #[test]
 fn the_link_is_used_without_a_queue() {
     for stack in [TCP, QUIC] {
@@ -40,8 +40,8 @@ fn the_link_is_used_without_a_queue() {
     }
 }
 
-/// 1 % of random loss is below the threshold of a probe; while cruising it lowers the short-term bounds until the next one. CUBIC
-/// has a small part of the link then.
+/// 1 % of random loss is below the threshold of a probe; while cruising it lowers the short-term bounds until the next
+/// one. CUBIC has only a small share of the link then.
 #[test]
 fn losses_below_the_threshold_cost_little() {
     let loss = ("links.down.loss", "0.01");
@@ -54,7 +54,7 @@ fn losses_below_the_threshold_cost_little() {
     assert!(rate < 10.0, "{rate} Mbit/s");
 }
 
-/// Beside CUBIC in a queue of a BDP neither starves.
+/// With CUBIC in a queue of a BDP neither starves.
 #[test]
 fn cubic_and_bbr_share_a_link() {
     let text = format!(
@@ -69,7 +69,7 @@ fn cubic_and_bbr_share_a_link() {
     }
 }
 
-/// quinn's pacer does not follow the rate of the control, noq's does: whoever reads the results is told.
+/// The pacer of quinn does not follow the rate of the control, that of noq does: results contain a warning.
 #[test]
 fn a_stack_that_ignores_the_rate_is_named() {
     let warned = |stack: &str, control: &str| {

@@ -1,5 +1,6 @@
-//! C4 of both transports in whole runs: it uses a link alone almost without a queue, survives jitter, shares with itself and with CUBIC,
-//! resumes, and follows marks (draft-huitema-ccwg-c4-spec, networks of draft-huitema-ccwg-c4-test).
+//! C4 of both transports in whole runs: alone it uses a link almost without a queue, tolerates jitter, shares
+//! with itself and with CUBIC, resumes, and responds to marks (draft-huitema-ccwg-c4-spec, networks of
+//! draft-huitema-ccwg-c4-test).
 
 #[path = "../whole_runs/mod.rs"]
 mod whole_runs;
@@ -28,8 +29,9 @@ fn goodput(output: &RunOutput, flow: &str) -> f64 {
     output.result.flows[flow].goodput_mbps
 }
 
-/// "alone": 20 Mbit/s and 80 ms. A cycle sends 15/16, twice 1 and 17/16 of the nominal rate: its mean is 1, and payload is 94 to 96 % of a packet. A
-/// probe makes a queue of 1/16 of a round trip, 5 ms, and the margin of the window is 15 ms.
+/// "alone": 20 Mbit/s and 80 ms. A cycle sends 15/16, twice 1 and 17/16 of the nominal rate: its mean is 1,
+/// and payload is 94 to 96 % of a packet. A probe makes a queue of 1/16 of a round trip, 5 ms, and the margin
+/// of the window is 15 ms.
 #[test]
 fn the_link_is_used_almost_without_a_queue() {
     for stack in [TCP, QUIC] {
@@ -40,8 +42,9 @@ fn the_link_is_used_almost_without_a_queue() {
     }
 }
 
-/// "bad Wi-Fi": 10 Mbit/s, 2 ms, and an average jitter of 7 ms in both directions; a queue of 100 ms. 10 MB take 8 s at least. The window of BBR follows the
-/// smallest RTT, that of C4 the largest, so that C4 waits less for its window (draft-huitema-ccwg-c4-design, "Chaotic jitter and rate control").
+/// "bad Wi-Fi": 10 Mbit/s, 2 ms, and an average jitter of 7 ms in both directions; a queue of 100 ms. 10 MB
+/// take 8 s at least. The window of BBR follows the minimum RTT, that of C4 the maximum, so that C4 waits
+/// less for its window (draft-huitema-ccwg-c4-design, "Chaotic jitter and rate control").
 #[test]
 fn jitter_costs_less_than_with_bbr() {
     let link = r#"{ rate = "10 Mbit/s", queue = { kind = "drop_tail", bytes = "125 kB" }, delay = { mean = "1 ms", deviation = "7 ms", distribution = "wifi" } }"#;
@@ -65,8 +68,8 @@ fn jitter_costs_less_than_with_bbr() {
     assert!(c4 < 0.9 * bbr, "{c4} s, BBR {bbr} s");
 }
 
-/// "satellite": 100 MB over 250 Mbit/s and 600 ms with what an earlier connection has found, in at most 7.4 s; at the full rate they take 3.3 s, and
-/// another two round trips pass before the first byte arrives.
+/// "satellite": 100 MB over 250 Mbit/s and 600 ms with the state of an earlier connection, in at most 7.4 s;
+/// at the full rate they take 3.3 s, and another two round trips pass before the first byte arrives.
 #[test]
 fn what_an_earlier_connection_has_found_is_used() {
     let sets = [
@@ -100,8 +103,9 @@ fn flows_of_c4_share_a_link() {
     }
 }
 
-/// Behind DualPI2, ECT(1) leads to the low-latency queue, which marks above 1 ms, and CUBIC has a part of the link. The pacer of Linux sends the quantum
-/// of the draft, 4 ms of data (section 4.1), in a burst, of which the end waits for more than that step: C4 has less over TCP, and over QUIC with that pacer.
+/// Behind DualPI2, ECT(1) selects the low-latency queue, which marks above 1 ms, and CUBIC has a share of the
+/// link. The pacer of Linux sends the quantum of the draft, 4 ms of data (section 4.1), in a burst, the end
+/// of which waits for more than that step: C4 has less over TCP, and over QUIC with that pacer.
 #[test]
 fn marks_keep_the_queue_of_l4s_short() {
     let text = format!(

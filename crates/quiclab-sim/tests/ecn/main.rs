@@ -1,4 +1,4 @@
-//! Explicit congestion notification of whole runs: marks in place of losses, and what DCTCP does with them.
+//! Explicit congestion notification in whole runs: marks in place of losses, and the response of DCTCP to them.
 
 #[path = "../whole_runs/mod.rs"]
 mod whole_runs;
@@ -45,7 +45,7 @@ fn link(output: &RunOutput, name: &str) -> f64 {
     output.result.elements["down"].statistics[name]
 }
 
-/// CoDel marks, nothing is lost, and every mark that is noticed in a round trip of its own reduces the window.
+/// CoDel marks, nothing is lost, and every mark that is detected in a separate round trip reduces the window.
 #[test]
 fn marks_reduce_the_window_and_nothing_is_lost() {
     for sets in [&TCP[..], &ACCURATE[..], &QUIC[..]] {
@@ -53,7 +53,7 @@ fn marks_reduce_the_window_and_nothing_is_lost() {
         let (marks, events) = (link(&output, "ce_marks"), sender(&output, "congestion_events"));
         assert!(events > 5.0 && events <= marks, "{events} of {marks}");
         assert_eq!((sender(&output, "lost_packets"), link(&output, "codel_drops")), (0.0, 0.0));
-        // CoDel's target is 5 ms, a quarter of which the mean of a sawtooth is at least
+        // CoDel's target is 5 ms; the mean of a sawtooth is at least a quarter of it
         assert!(link(&output, "queue_sojourn_ms") < 10.0);
         assert!(sender(&output, "marked_packets") > 0.0);
     }
@@ -78,7 +78,7 @@ fn dctcp_keeps_the_queue_near_its_threshold() {
     let threshold = 20.0 * packet;
     let amplitude = (2.0 * (10.0 / packet + 20.0_f64)).sqrt() / 2.0 * packet;
     let threshold_text = format!("{} us", (threshold * 1e3) as u64);
-    // CoDel's own marks come after waits of more than 1 s: never
+    // CoDel's own marks follow waits of more than 1 s: never
     let queue = [
         ("links.down.queue.ce_threshold", &*threshold_text),
         ("links.down.queue.target", "1 s"),
@@ -88,7 +88,7 @@ fn dctcp_keeps_the_queue_near_its_threshold() {
         ("flows.f.sender.congestion_control", "dctcp"),
         ("flows.f.receiver.tcp.ecn", "dctcp"),
         ("flows.f.sender.tcp.max_send_buffer", "64 MiB"),
-        // single segments: bursts would add to the queue
+        // single segments: bursts would lengthen the queue
         ("flows.f.sender.tcp.gso_segments", "1"),
     ];
     let accurate = [&tcp[..], &ACCURATE[1..3]].concat();
@@ -118,8 +118,8 @@ fn dctcp_keeps_the_queue_near_its_threshold() {
     }
 }
 
-/// RFC 9000 section 13.4.2: a path that clears the field is found out by its counts, and nothing is capable any more. TCP
-/// does not notice, and nothing is marked.
+/// RFC 9000 section 13.4.2: a path that clears the field is detected by its counts, and no packet is ECN-capable any
+/// more. TCP does not detect it, and nothing is marked.
 #[test]
 fn a_path_that_clears_the_field_ends_ecn() {
     let cleared = [("links.down.ecn_rewrites", "[{ to = 'not_ect' }]")];
@@ -138,7 +138,7 @@ fn a_control_that_counts_marks_needs_a_receiver_that_does() {
             &[("flows.f.sender.congestion_control", "dctcp"), ("flows.f.receiver.tcp.ecn", "classic")],
             "flows.f.receiver.tcp.ecn",
         ),
-        // neither of the two feedbacks that count understands the other
+        // neither of the two counting feedbacks understands the other
         (
             &[("flows.f.sender.congestion_control", "dctcp"), ("flows.f.receiver.tcp.ecn", "accurate")],
             "flows.f.receiver.tcp.ecn",
@@ -155,7 +155,7 @@ fn a_control_that_counts_marks_needs_a_receiver_that_does() {
             &[("flows.f.sender.tcp.ecn", "accurate"), ("flows.f.receiver.tcp.ecn", "dctcp")],
             "the sender counts marks by `tcp.ecn = \"accurate\"`; the receiver must have the same",
         ),
-        // RFC 8511 needs marks, and a window of one connection
+        // RFC 8511 requires marks, and a window of one connection
         (&[("flows.f.sender.ecn_beta", "0.8")], "flows.f.sender.ecn_beta"),
         (&[("flows.f.stack", "lab-quic"), ("flows.f.sender.ecn_beta", "0.8")], "flows.f.sender.ecn_beta"),
         (
@@ -211,9 +211,9 @@ up = ["up"]
 workload = { kind = "download", duration = "38 s" }
 "#;
 
-/// RFC 9332 section 2.1: the coupling makes rates of scalable and classic flows about equal, here within a factor of 2.5 as
-/// their RTTs differ by the classic queue, whose target is 15 ms; packets of the low-latency queue wait for less than 1 ms and none
-/// of them is lost. It is Prague's congestion control that tells the queue its packets.
+/// RFC 9332 section 2.1: the coupling makes rates of scalable and classic flows about equal, here within a factor of
+/// 2.5 as their RTTs differ by the classic queue, whose target is 15 ms; packets of the low-latency queue wait for less
+/// than 1 ms and none of them is lost. The ECN field that Prague sets selects the queue.
 #[test]
 fn prague_waits_less_than_a_millisecond_beside_cubic() {
     let quic = [("flows.f.stack", "lab-quic"), ("flows.f.receiver", "{}")];
@@ -237,8 +237,8 @@ fn prague_waits_less_than_a_millisecond_beside_cubic() {
     }
 }
 
-/// RFC 9768: the sender knows of every mark, with and without the option, also of those on acknowledgements and where a third of
-/// these is lost. The echo of RFC 3168 says of all that an acknowledgement covers that it had marks.
+/// RFC 9768: the sender learns of every mark, with and without the option, also of those on acknowledgements and if a
+/// third of these is lost. The echo of RFC 3168 attributes marks to everything that an acknowledgement covers.
 #[test]
 fn accurate_ecn_counts_every_mark() {
     let ended = [("flows.f.workload.size", "40 MB"), ("duration", "30 s")];
@@ -261,7 +261,7 @@ fn accurate_ecn_counts_every_mark() {
     assert_eq!(counted, marked);
     let thinned = [&dctcp[..], &[("links.up.loss", "{ kind = 'independent', probability = 0.3 }")]].concat();
     let (counted, marked) = marks(&thinned);
-    // an acknowledgement that says of eight marks or more is taken for the safest likely case
+    // an acknowledgement of eight marks or more is interpreted as the safest likely case
     assert!((marked..1.02 * marked).contains(&counted), "{counted} of {marked}");
     let (counted, marked) = marks(&ACCURATE);
     assert_eq!(counted, marked);
@@ -269,9 +269,9 @@ fn accurate_ecn_counts_every_mark() {
     assert!(counted > 2.0 * marked, "{counted} of {marked}");
 }
 
-/// RFC 8511: with a short queue that marks above K packets, the window of NewReno grows by a packet in each round trip from a part
-/// β of B + K to B + K, where B is the product of bandwidth and delay. A round trip takes max(B, W) packet times and brings W
-/// packets.
+/// RFC 8511: with a short queue that marks above K packets, the window of NewReno grows by a packet in each round trip
+/// from a share β of B + K to B + K, where B is the product of bandwidth and delay. A round trip takes max(B, W) packet
+/// times and delivers W packets.
 #[test]
 fn smaller_reductions_for_marks_keep_a_short_queue_busy() {
     let (product, threshold) = (100e6 * 0.010 / 12_000.0, 5.0);
@@ -284,7 +284,7 @@ fn smaller_reductions_for_marks_keep_a_short_queue_busy() {
     };
     let step = "{ kind = 'red', ecn = true, min_threshold = '7500 B', max_threshold = '7500 B', weight_exponent = 0 }";
     let common = [("links.down.queue", step), ("duration", "60 s")];
-    // PRR leaves less in flight than the new window: the difference is a burst, which so short a queue marks
+    // PRR leaves less in flight than the new window: the difference is a burst, which marks in such a short queue
     let single = [("flows.f.sender.tcp.gso_segments", "1"), ("flows.f.sender.tcp.rate_reduction", "none")];
     let tcp = [&TCP[..], &single].concat();
     let quic = [&QUIC[..], &[("flows.f.sender.datagram_size", "1472 B")]].concat();
@@ -326,8 +326,8 @@ up = ["vpn"]
 workload = { kind = "download", duration = "18 s" }
 "#;
 
-/// RFC 6040: marks of the link reach the sender through the tunnel, and the queue stays short. Without, the carrier keeps them for
-/// itself; its window is fixed, so that what stops the sender are drops of the link, whose queue is full.
+/// RFC 6040: marks of the link reach the sender through the tunnel, and the queue stays short. Otherwise only the
+/// carrier sees them; its window is fixed, so that drops of the link, whose queue is full, limit the sender.
 #[test]
 fn marks_reach_what_is_inside_a_tunnel() {
     let run = |sets: &[(&str, &str)]| {
@@ -341,7 +341,7 @@ fn marks_reach_what_is_inside_a_tunnel() {
     assert!(marked > 0.0 && lost == 0.0 && sojourn < 10.0, "{marked} {lost} {sojourn}");
     let (marked, lost, sojourn) = run(&[]);
     assert!(marked == 0.0 && lost > 0.0 && sojourn > 20.0, "{marked} {lost} {sojourn}");
-    // what is not capable is not marked on the way, so nothing of it is dropped at the end of the tunnel
+    // packets that are not ECN-capable are not marked in transit, so none is dropped at the end of the tunnel
     let plain = [("flows.f.sender.tcp.ecn", "off"), ("tunnels.vpn.ecn", "propagated")];
     let output = run_text(TUNNEL, &plain, 1);
     assert!(link(&output, "codel_drops") > 0.0);
@@ -366,8 +366,8 @@ fn marks_are_passed_on_only_by_a_carrier_that_can() {
     }
 }
 
-/// quinn and noq send ECT(0) and are told of CE by their peer: their own congestion control reduces its window for marks, and
-/// nothing is lost. Where a router clears the field they notice, and the queue drops.
+/// quinn and noq send ECT(0) and learn of CE from their peer: their own congestion control reduces its window for
+/// marks, and nothing is lost. If a router clears the field they detect it, and the queue drops.
 #[test]
 fn real_stacks_react_to_marks() {
     for stack in ["quinn", "noq"] {

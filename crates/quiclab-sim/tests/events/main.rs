@@ -1,4 +1,4 @@
-//! Events in whole runs against what theory says of them. Every bound is computed from the parameters of the scenario.
+//! Events in whole runs compared with theory. Every bound is computed from the parameters of the scenario.
 
 #[path = "../whole_runs/mod.rs"]
 mod whole_runs;
@@ -6,7 +6,7 @@ mod whole_runs;
 use quiclab_sim::{ChangeRecord, Event, RunOutput};
 use whole_runs::{load, run_text};
 
-/// 50 Mbit/s and 40 ms: 250 kB, or 167 packets; the queue holds what startup leaves in it.
+/// 50 Mbit/s and 40 ms: 250 kB, or 167 packets; the queue holds the backlog that startup leaves.
 const BBR: &str = r#"
 version = 1
 name = "events"
@@ -53,9 +53,10 @@ fn changes(output: &RunOutput) -> Vec<(usize, bool, &str)> {
     output.result.changes.iter().map(|it| (it.event, it.begins, it.link.as_str())).collect()
 }
 
-/// DRAIN ends when no more is in flight than the estimated BDP (draft-ietf-ccwg-bbr-06 section 5.3.2). What is in flight falls
-/// by what is delivered less what is sent: with the pacing gain of DRAIN, 0.5 (section 5.6.1), by (1 - 0.5) C, and by
-/// (0.9 - 0.5) C once 10 % of the rate are gone, which acknowledgements tell half a round trip later.
+/// DRAIN ends when no more is in flight than the estimated BDP (draft-ietf-ccwg-bbr-06 section 5.3.2). The bytes in
+/// flight decrease by the difference of delivery and sending rate: with the pacing gain of DRAIN, 0.5 (section 5.6.1),
+/// by (1 - 0.5) C, and by (0.9 - 0.5) C once the rate is 10 % lower, which acknowledgements show half a round trip
+/// later.
 #[test]
 fn a_rate_that_falls_when_drain_begins_prolongs_it_as_the_gain_says() {
     let plain = run_text(BBR, &[], 1);
@@ -83,7 +84,7 @@ fn a_rate_that_falls_when_drain_begins_prolongs_it_as_the_gain_says() {
     assert!((changed - expected).abs() < 0.15 * expected, "{drain} s, {changed} s, expected {expected} s");
 }
 
-/// A time-driven event is a row of conditions: the same packets at the same times.
+/// A time-driven event equals a row of conditions: the same packets at the same times.
 #[test]
 fn an_event_at_a_time_is_a_row_of_conditions() {
     let event = with(
@@ -105,7 +106,7 @@ fn an_event_at_a_time_is_a_row_of_conditions() {
     assert_eq!(of_event.result.digest, run_text(&event, &[], 3).result.digest);
 }
 
-/// A longer route is a queue to a control that estimates the smallest RTT: the estimate stays until it is 10 s old
+/// A control that estimates the minimum RTT takes a longer route for a queue: the estimate stays until it is 10 s old
 /// (`MinRTTFilterLen`, draft-ietf-ccwg-bbr-06 section 2.13.1), and PROBE_RTT, every 5 s, renews it.
 #[test]
 fn after_a_change_of_the_route_the_window_of_the_stale_rtt_suffices() {
@@ -168,7 +169,7 @@ fn in_a_black_hole_probe_timeouts_double() {
     assert!(output.result.elements["down"].statistics["dropped_loss_packets"] > 0.0);
 }
 
-/// While the link is down nothing arrives, and what waits is delivered afterwards: of a download, nothing is lost.
+/// While the link is down nothing arrives, and waiting packets are delivered afterwards: nothing of a download is lost.
 #[test]
 fn a_link_that_goes_down_holds_what_waits() {
     let event = with(
@@ -185,13 +186,13 @@ fn a_link_that_goes_down_holds_what_waits() {
     let delivered = series(&output, "a.receiver", "delivered_bytes");
     let at = |time: f64| delivered.iter().find(|(at, _)| *at >= time).unwrap().1;
     assert!(at(down) >= 5e6 && at(down - 0.002) < 5e6, "{} bytes at {down} s", at(down));
-    // what was in transit arrives within 20 ms
+    // packets in transit arrive within 20 ms
     assert_eq!(at(down + 0.021), at(up + 0.019));
     assert!(at(up + 0.1) > at(up + 0.019));
     assert_eq!(output.result.elements["down"].counters.dropped.packets, 0);
 }
 
-/// Each entry, the second one, and one that does not come.
+/// Each entry, the second one, and one that does not occur.
 #[test]
 fn occurrences_are_counted() {
     let event = with(
@@ -218,7 +219,7 @@ fn occurrences_are_counted() {
     assert!(output.result.warnings.iter().any(|it| it.contains("event 2 has changed nothing")));
 }
 
-/// Every state that a control is in during a run with losses is one that `states` lists: the names that events may have.
+/// Every state of a control during a run with losses is listed in `states`, the names that events may have.
 #[test]
 fn states_that_controls_report_are_those_that_are_listed() {
     use quiclab_core::Phase;

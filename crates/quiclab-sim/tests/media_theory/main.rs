@@ -1,4 +1,5 @@
-//! Media with SCReAM in whole runs: bounds that follow from the scenario, none taken from a run; and ping over ICMP.
+//! Media with SCReAM in whole runs: bounds that are derived from the scenario, none taken from a run; and ping over
+//! ICMP.
 
 #[path = "../whole_runs/mod.rs"]
 mod whole_runs;
@@ -38,8 +39,8 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// It grows by a tenth in each 200 ms up to 4 Mbit/s, which takes 3 s, then by 2 Mbit/s in a second: 16 Mbit/s are
-/// reached after about 9 s. Headers of IP, UDP and RTP are 40 of 1228 B.
+/// The rate grows by a tenth in each 200 ms up to 4 Mbit/s, which takes 3 s, then by 2 Mbit/s in a second: 16 Mbit/s
+/// are reached after about 9 s. Headers of IP, UDP and RTP are 40 of 1228 B.
 #[test]
 fn a_flow_alone_takes_the_link_and_keeps_the_delay_at_the_target() {
     let output = run_text(MEDIA, &[], 7);
@@ -54,14 +55,14 @@ fn a_flow_alone_takes_the_link_and_keeps_the_delay_at_the_target() {
     assert!(ends.receiver["frame_delay_ms_mean"] >= 10.0);
 }
 
-/// A link that is never full: nothing queues but what a frame makes, nothing is lost, and the rate is the highest.
+/// A link that is never full: only a frame itself makes a queue, nothing is lost, and the rate is the maximum.
 #[test]
 fn a_flow_below_the_rate_of_the_link_reaches_its_highest_rate() {
     let sets = [("flows.f.workload.max_rate", "5 Mbit/s")];
     let output = run_text(MEDIA, &sets, 7);
     let ends = &output.result.flows["f"];
     let rates = values(&output, "f.sender", "media_rate_mbps", 10.0, 59.0);
-    // a frame more or less in the 200 ms that are measured
+    // a frame more or less in the 200 ms of a measurement
     assert!(rates.iter().all(|rate| (3.9..=6.1).contains(rate)), "{rates:?}");
     assert!((mean(&rates) - 5.0).abs() < 0.05, "{}", mean(&rates));
     for name in ["lost_packets", "discarded_packets", "congestion_events"] {
@@ -71,7 +72,7 @@ fn a_flow_below_the_rate_of_the_link_reaches_its_highest_rate() {
     assert_eq!(ends.receiver["complete_frames"], 1500.0);
 }
 
-/// With 2 % of losses it goes on, above its lowest rate, to the end.
+/// With 2 % of losses the flow continues, above its minimum rate, to the end.
 #[test]
 fn random_losses_do_not_stop_it() {
     let output = run_text(MEDIA, &[("links.down.loss", "2 %")], 7);
@@ -79,14 +80,14 @@ fn random_losses_do_not_stop_it() {
     let rates = values(&output, "f.sender", "media_rate_mbps", 10.0, 59.0);
     assert!(mean(&rates) > 0.1, "{rates:?}");
     assert!(rates.iter().all(|rate| *rate > 0.0));
-    // what the receiver misses is near 2 %: within five standard deviations of a binomial
+    // losses at the receiver are near 2 %: within five standard deviations of a binomial
     let sent = ends.sender["packets_sent"];
     let (expected, deviation) = (0.02 * sent, (0.02 * 0.98 * sent).sqrt());
     let lost = ends.receiver["lost_packets"];
     assert!((lost - expected).abs() < 5.0 * deviation, "{lost} of {sent}");
 }
 
-/// Reports are lost on the way back for two seconds at a time: it starts anew after each.
+/// Reports are lost for two seconds at a time: the flow restarts after each period.
 #[test]
 fn lost_reports_do_not_stop_it() {
     let output = run_text(MEDIA, &[("links.up.loss", "60 %")], 7);
@@ -98,8 +99,8 @@ const V2: &str = r#"{ kind = "media", control = "scream-v2", max_rate = "40 Mbit
 const V2_L4S: &str =
     r#"{ kind = "media", control = "scream-v2", l4s = true, max_rate = "40 Mbit/s", duration = "60 s" }"#;
 
-/// Version 2, alone in a long queue: the delay acts as marks above half of the target, 30 ms, and fully at 60 ms (section 4.2.1.4 of the draft). Nothing
-/// is lost; version 1 aims at 100 ms.
+/// Version 2, alone in a long queue: the delay acts like marks above half of the target, 30 ms, and fully at 60 ms
+/// (section 4.2.1.4 of the draft). Nothing is lost; version 1 aims at 100 ms.
 #[test]
 fn version_2_takes_the_link_and_keeps_the_delay_below_the_target() {
     let output = run_text(MEDIA, &[("flows.f.workload", V2)], 7);
@@ -119,8 +120,9 @@ fn version_2_takes_the_link_and_keeps_the_delay_below_the_target() {
     assert!(reached(&output) < reached(&first), "{} and {}", reached(&output), reached(&first));
 }
 
-/// With L4S the packets of a frame are paced at 1.5 times the rate of the coder (section 4.3.2). Above 1/1.5 of the link each frame makes a queue, which is
-/// marked above 1 ms: the rate stays near 20 Mbit/s / 1.5, and the queue near 1 ms, where classic ECN has ten times as much.
+/// With L4S the packets of a frame are paced at 1.5 times the rate of the coder (section 4.3.2). Above 1/1.5 of the
+/// link each frame makes a queue, which is marked above 1 ms: the rate stays near 20 Mbit/s / 1.5, and the queue near 1
+/// ms, where classic ECN has ten times as much.
 #[test]
 fn with_l4s_the_pacer_and_the_step_bound_the_queue() {
     let queue = ("links.down.queue", r#"{ kind = "dualpi2" }"#);
@@ -137,8 +139,8 @@ fn with_l4s_the_pacer_and_the_step_bound_the_queue() {
     assert!(delay(&classic) > 2.0 * delay(&output), "{} ms", delay(&classic));
 }
 
-/// Behind DualPI2 a queue for each kind: beside CUBIC, and beside Prague in the same queue, neither starves. (The draft says that the share beside Prague
-/// may be small.)
+/// Behind DualPI2 with a queue for each kind: neither version 2 nor CUBIC, nor Prague in the same queue, starves. (The
+/// draft states that the share beside Prague may be small.)
 #[test]
 fn version_2_shares_a_link_by_dualpi2() {
     let prague = r#"{ stack = "lab-tcp", sender = { congestion_control = "prague" }, receiver = { tcp = { ecn = "dctcp" } }, down = ["down"], up = ["up"], workload = { kind = "download", duration = "60 s" } }"#;
@@ -199,8 +201,8 @@ fn the_same_seed_gives_the_same_run() {
     assert_ne!(outputs[0], outputs[2]);
 }
 
-/// Probes of 56 B are packets of 84 B: 33.6 us at 20 Mbit/s and 20 ms. A series as fine as the probes has each of
-/// them.
+/// Probes of 56 B are packets of 84 B: 33.6 us at 20 Mbit/s and 20 ms. A series with the interval of the probes
+/// contains each of them.
 #[test]
 fn ping_over_icmp_gives_every_round_trip() {
     let sets = [

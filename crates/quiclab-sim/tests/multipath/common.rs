@@ -1,4 +1,4 @@
-//! A flow on two paths, runs, and what passed the taps.
+//! A flow on two paths, its runs, and the packets that passed the taps.
 
 pub use crate::whole_runs::{load, native, run_text};
 use quiclab_core::{TapRecord, Time};
@@ -6,8 +6,8 @@ use quiclab_sim::RunOutput;
 
 /// IP packet of a full datagram in bytes: 1200 B and the headers of IP and UDP.
 pub const PACKET: f64 = 1228.0;
-/// Least stream data in a full datagram: less 27 B of short header (ID of 8 B, number of 2 B) and tag, and at most
-/// 10 B of frame header (stream, offset) as no Length follows.
+/// Minimum stream data in a full datagram: less 27 B of short header (ID of 8 B, number of 2 B) and tag, and
+/// at most 10 B of frame header (stream, offset) as no Length follows.
 pub const PAYLOAD: f64 = 1200.0 - 27.0 - 10.0;
 /// Rate of each link in bit/s.
 pub const RATE: f64 = 20e6;

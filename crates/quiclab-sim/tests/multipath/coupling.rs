@@ -1,12 +1,12 @@
 //! Coupled congestion control beside flows on one path: the goals of RFC 6356 section 1.
 //!
-//! Each of two links carries two competing NewReno flows and one path of the flow `f`. In equilibrium the windows of
-//! a NewReno flow and of the uncoupled path of `f` are the same on a link, so `f` gets 2 thirds of a link in all,
-//! twice what a competitor gets. Goal 2 of the RFC, "a multipath flow should not take more capacity from any of the
-//! resources shared by its different paths than if it were a single flow using only one of these paths", has here,
-//! with two links that are congested alike, goal 1 as its counterpart, "at least as well as a single path flow would
-//! on the best of the paths": `f` gets what a competitor gets. The ratios 2 and 1 are told apart at their geometric
-//! mean, the mean over seeds; the lower bound is its inverse.
+//! Each of two links carries two competing NewReno flows and one path of the flow `f`. In equilibrium the windows of a
+//! NewReno flow and of the uncoupled path of `f` are the same on a link, so `f` gets two thirds of a link in total,
+//! twice the share of a competitor. Goal 2 of the RFC, "a multipath flow should not take more capacity from any of the
+//! resources shared by its different paths than if it were a single flow using only one of these paths", has here, with
+//! two equally congested links, goal 1 as its counterpart, "at least as well as a single path flow would on the best of
+//! the paths": `f` gets the share of a competitor. The ratios 2 and 1 are distinguished at their geometric mean, the
+//! mean over seeds; the lower bound is its inverse.
 
 use super::common::*;
 
@@ -50,7 +50,7 @@ workload = {{ kind = "download", duration = "30 s" }}
 
 const SEEDS: u64 = 4;
 
-/// Goodput of `f` over the mean of its competitors', the mean over seeds.
+/// Goodput of `f` over the mean of its competitors', as the mean over seeds.
 fn ratio(control: &str) -> f64 {
     let mut sets: Vec<(String, &str)> = Vec::new();
     for flow in std::iter::once("f").chain(COMPETITORS.map(|(name, ..)| name)) {
@@ -69,7 +69,7 @@ fn ratio(control: &str) -> f64 {
     mean
 }
 
-/// Both paths of `f` and one competitor behind one bottleneck, with a link of its own for each path before it.
+/// Both paths of `f` and one competitor behind one bottleneck, with a separate link for each path before it.
 const ONE_BOTTLENECK: &str = r#"
 version = 1
 name = "one bottleneck"
@@ -111,7 +111,7 @@ fn ratio_at_one_bottleneck(control: &str) -> f64 {
     mean
 }
 
-/// Goal 2 where it is exact: the paths share the bottleneck, so that without coupling `f` is two flows.
+/// Goal 2 in its exact form: the paths share the bottleneck, so that without coupling `f` is two flows.
 #[test]
 fn coupled_paths_take_one_share_of_a_shared_bottleneck() {
     let uncoupled = ratio_at_one_bottleneck("newreno");
@@ -138,7 +138,7 @@ fn coupled_paths_together_take_one_share() {
     }
 }
 
-/// With one path all three are NewReno, but for fractions of a packet that NewReno rounds off: 2 % of a full link.
+/// With one path all three are NewReno, except for fractions of a packet that NewReno rounds off: 2 % of a full link.
 #[test]
 fn coupled_control_on_one_path_is_newreno() {
     let single = r#"

@@ -1,4 +1,4 @@
-//! A path that dies, and one that comes back.
+//! A path that fails, and one that recovers.
 
 use super::common::*;
 use quiclab_core::TapRecord;
@@ -7,8 +7,8 @@ use quiclab_sim::RunOutput;
 /// 10 MB: 2.1 s on both paths.
 const SIZE: f64 = 10e6;
 
-/// Longest probe timeout: a round trip of 20 ms with 100 packets of 491 us queued, 69 ms; the variation is at most
-/// half of what RTTs differ by, so 4 times it at most twice 49 ms; 25 ms of max_ack_delay.
+/// Longest probe timeout: a round trip of 20 ms with 100 packets of 491 us queued, 69 ms; the variation is at most half
+/// of the difference of RTTs, so 4 times it at most twice 49 ms; 25 ms of max_ack_delay.
 const TIMEOUT: f64 = 0.069 + 2.0 * 0.049 + 0.025;
 
 /// Bytes per second of stream data on one full link.
@@ -24,14 +24,14 @@ fn run_with(link: &str, lost: std::ops::Range<u64>) -> RunOutput {
     run_two(&[("duration", "30 s"), DOWNLOAD, (&format!("links.{link}.loss"), &listed(lost))])
 }
 
-/// When packet `number` of a tap, the first to be lost, passed it.
+/// Time at which packet `number`, the first to be lost, passed a tap.
 fn death(output: &RunOutput, tap: &str, number: u64) -> f64 {
     seconds(passed(output, tap)[number as usize].time)
 }
 
-/// From the death on, one link carries the rest; what was under way on the dead one, a queue and a product of 141
-/// packets, is sent again after a timeout. 5 % are for NewReno's first loss on the other path; two timeouts are
-/// for the timeout itself and for an acknowledgement of what is sent again.
+/// From the failure on, one link carries the rest; packets in flight on the failed path, a queue and a product of 141
+/// packets, are retransmitted after a timeout. 5 % are for NewReno's first loss on the other path; two timeouts are for
+/// the timeout itself and for an acknowledgement of the retransmission.
 fn ends_in_time(output: &RunOutput, death: f64) {
     let flow = &output.result.flows["f"];
     assert!(flow.completed, "{:?}", flow.failure);
@@ -40,7 +40,7 @@ fn ends_in_time(output: &RunOutput, death: f64) {
     let latest = death + (rest + 141.0 * PAYLOAD) / (0.95 * ONE) + 2.0 * TIMEOUT;
     let finish = flow.finish_s.expect("it has ended");
     assert!(finish <= latest, "{finish} s, at the latest {latest} s");
-    // and not before one link can have carried what was left, had both been full before
+    // and not before one link can have carried the rest, if both were full before
     assert!(finish >= death + (SIZE - 2.0 * RATE / 8.0 * death) / (RATE / 8.0));
 }
 
@@ -51,7 +51,7 @@ fn the_other_path_carries_on_when_one_loses_everything() {
         let death = death(&output, tap, DOWN);
         assert!((0.5..1.6).contains(&death), "{death}");
         ends_in_time(&output, death);
-        // probes are all that the dead path sees after the timeout: two each time, twice as long apart each time
+        // after the timeout only probes are sent on the failed path: two each time, at doubled intervals
         let late =
             passed(&output, tap).into_iter().filter(|record| seconds(record.time) > death + 2.0 * TIMEOUT);
         assert!(late.count() <= 12);
@@ -66,8 +66,8 @@ fn the_other_path_carries_on_when_acknowledgements_of_one_are_lost() {
     }
 }
 
-/// What is under way at the death, the first probes and four more: two timeouts later a probe is acknowledged, and the
-/// path carries data again. The dead path of the same run without end tells how many packets that are.
+/// Packets in flight at the failure, the first probes and four more: two timeouts later a probe is acknowledged, and
+/// the path carries data again. The failed path of the same run without recovery shows the number of these packets.
 #[test]
 fn a_path_that_comes_back_is_used_again() {
     let size = ("flows.f.workload.size", "20 MB");

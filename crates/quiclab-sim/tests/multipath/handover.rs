@@ -1,12 +1,12 @@
-//! The first path goes down at 2 s, both ways, and packets on it are lost; the second is a backup. How long the receiver
-//! gets nothing follows from how the ends find out.
+//! The first path goes down at 2 s, in both directions, and packets on it are lost; the second is a backup. The
+//! duration of the gap at the receiver follows from how the ends detect the outage.
 
 use super::common::*;
 use quiclab_core::Time;
 use quiclab_sim::RunOutput;
 
 const DOWN_AT: f64 = 2.0;
-/// One-way delay of each link, and what 1228 B take at 20 Mbit/s.
+/// One-way delay of each link, and serialisation of 1228 B at 20 Mbit/s.
 const DELAY: f64 = 0.010;
 const SERIALISATION: f64 = 491.2e-6;
 const BACKUP: &str = r#"[{ down = ["in2", "down2", "out2"], up = ["up2", "back2"], status = "backup" }]"#;
@@ -35,7 +35,7 @@ fn gap(output: &RunOutput) -> f64 {
     seconds(first.expect("the second path takes over").time) - DOWN_AT
 }
 
-/// The device hears of it: PATH_ABANDON takes the second path up, data take it down.
+/// The device detects it: PATH_ABANDON takes the second path up, data take it down.
 #[test]
 fn a_reported_outage_costs_a_round_trip_of_the_other_path() {
     for stack in ["lab-quic", "noq"] {
@@ -48,9 +48,10 @@ fn a_reported_outage_costs_a_round_trip_of_the_other_path() {
     }
 }
 
-/// Neither end is told. lab-quic waits for a probe timeout after the last packet, which left when the last acknowledgement came:
-/// at least the smallest PTO, an RTT of 20 ms and 25 ms of max_ack_delay; at most that of a full queue (`failure.rs`) and a
-/// one-way delay with that queue for the last acknowledgement; then the data need 10 ms.
+/// Neither end is notified. lab-quic waits for a probe timeout after the last packet, which left when the last
+/// acknowledgement arrived: at least the minimum PTO, an RTT of 20 ms and 25 ms of max_ack_delay; at most that of a
+/// full queue (`failure.rs`) and a one-way delay with that queue for the last acknowledgement; then the data need 10
+/// ms.
 #[test]
 fn an_outage_costs_lab_quic_a_probe_timeout() {
     let gap = gap(&lose("lab-quic", "", &[]));
@@ -58,9 +59,10 @@ fn an_outage_costs_lab_quic_a_probe_timeout() {
     assert!((0.045..most).contains(&gap), "{gap} s, at most {most}");
 }
 
-/// noq uses a backup path when no other is open: after the idle timeout of the server, which runs from the last packet
-/// received, sent 10 ms before that at the latest at the outage, or from the first packet sent after it. PING of the client keeps the
-/// second path open; it acknowledges everything on the first, so that its own timeout would end the second.
+/// noq uses a backup path when no other is open: after the idle timeout of the server, which starts with the last
+/// packet received, sent at the latest at the outage minus 10 ms, or with the first packet sent after it. PING of the
+/// client keeps the second path open; it acknowledges everything on the first, so that its own timeout would end the
+/// second.
 #[test]
 fn an_outage_costs_noq_the_idle_timeout() {
     let ends = [
@@ -73,7 +75,7 @@ fn an_outage_costs_noq_the_idle_timeout() {
     assert!((1.0..most).contains(&gap), "{gap} s, at most {most}");
 }
 
-/// A status that is sent in time moves the data before the outage.
+/// A status sent in time moves the data before the outage.
 #[test]
 fn make_before_break_loses_no_time() {
     let changes = r#"[{ at = "1.9 s", path = 0, action = "backup" }, { at = "1.9 s", path = 1, action = "available" }]"#;
@@ -94,8 +96,8 @@ fn make_before_break_loses_no_time() {
     }
 }
 
-/// One network at a time, as with the migration of a connection: the second path is opened when the first goes down.
-/// PATH_CHALLENGE, the server's, its answer and data travel one after the other.
+/// One network at a time, as with connection migration: the second path is opened when the first goes down.
+/// PATH_CHALLENGE, that of the server, its answer and data follow one after the other.
 #[test]
 fn break_before_make_costs_two_round_trips() {
     let later = r#"[{ down = ["in2", "down2", "out2"], up = ["up2", "back2"], start = "2 s" }]"#;
@@ -108,8 +110,8 @@ fn break_before_make_costs_two_round_trips() {
     assert!((least - 1e-6..least + 1e-3).contains(&gap), "{gap} s, at least {least}");
 }
 
-/// Wi-Fi, LTE and back: the third path has the routes of the first, and opens when its links are up again. What brought the
-/// first down does not abandon it.
+/// Wi-Fi, LTE and back: the third path has the routes of the first, and opens when its links are up again. The outage
+/// of the first does not abandon it.
 #[test]
 fn a_path_that_opens_after_an_outage_is_not_abandoned_for_it() {
     let paths = r#"[{ down = ["in2", "down2", "out2"], up = ["up2", "back2"], status = "backup" },
@@ -126,7 +128,7 @@ fn a_path_that_opens_after_an_outage_is_not_abandoned_for_it() {
         ];
         let output = lose(stack, "", &sets);
         let back: Vec<f64> = passed(&output, "in3").iter().map(|record| seconds(record.time)).collect();
-        // it is available, and the other a backup: three seconds of its rate at least
+        // it is available, and the other a backup: three seconds at its rate at least
         assert!(back.len() as f64 > 3.0 * 0.9 * RATE / 8.0 / PACKET, "{stack}: {}", back.len());
         assert!(back[0] > 4.5, "{stack}: {}", back[0]);
         let last = passed(&output, "in1").last().map_or(0.0, |record| seconds(record.time));

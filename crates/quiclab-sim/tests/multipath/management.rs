@@ -4,7 +4,7 @@ use super::common::*;
 use quiclab_core::{Duration, TapRecord, Time};
 use quiclab_sim::RunOutput;
 
-/// What validates a path fills 1200 B (RFC 9000 section 8.2).
+/// Datagrams that validate a path are padded to 1200 B (RFC 9000 section 8.2).
 const FULL: u64 = 1228;
 /// 1228 B at 20 Mbit/s.
 const SERIALISATION: Duration = Duration::from_nanos(491_200);
@@ -34,9 +34,9 @@ fn after(packets: &[TapRecord], time: Time) -> usize {
     packets.iter().filter(|record| record.time > time).count()
 }
 
-/// Section 3.1.1, its example: connection IDs, then PATH_CHALLENGE of the client, PATH_RESPONSE and PATH_CHALLENGE of the
-/// server, PATH_RESPONSE of the client. The server's IDs leave when it has the client's Finished, after at most the first
-/// flight of 10 packets; until the client's address is validated nothing but three times 1200 B may leave.
+/// Section 3.1.1, its example: connection IDs, then PATH_CHALLENGE of the client, PATH_RESPONSE and PATH_CHALLENGE of
+/// the server, PATH_RESPONSE of the client. The server's IDs leave when it has the client's Finished, after at most the
+/// first flight of 10 packets; until the client's address is validated only three times 1200 B may leave.
 #[test]
 fn a_path_opens_with_connection_ids_and_is_validated_by_both_ends() {
     let output = managed(&[]);
@@ -54,7 +54,7 @@ fn a_path_opens_with_connection_ids_and_is_validated_by_both_ends() {
     assert_eq!(counts(&output), [2.0, 0.0]);
 }
 
-/// The second path works, and takes what validates it, and acknowledgements of that.
+/// The second path works, and carries packets that validate it, and their acknowledgements.
 #[test]
 fn a_backup_path_carries_no_data_while_the_other_works() {
     let paths = second(r#"status = "backup""#);
@@ -71,7 +71,7 @@ fn a_path_opens_at_its_start() {
     assert_eq!(passed(&output, "up2")[0].time, Time::ZERO + ms(2000));
 }
 
-/// PATH_ABANDON leaves on the other path at once and takes 10 ms; from then on neither end sends anything on it.
+/// PATH_ABANDON leaves on the other path immediately and takes 10 ms; from then on neither end sends on it.
 #[test]
 fn nothing_is_sent_on_an_abandoned_path() {
     let at = Time::ZERO + ms(1000);
@@ -84,14 +84,14 @@ fn nothing_is_sent_on_an_abandoned_path() {
         assert_eq!(after(&passed(&output, back), at), 0, "of the client on {path}");
         assert_eq!(after(&passed(&output, before), at + ms(10)), 0, "of the server on {path}");
         assert_eq!(counts(&output), [2.0, 1.0]);
-        // one link carries the rest: 10 MB less a second on both, in the time of its rate, and 10 % for NewReno
+        // one link carries the rest: 10 MB less a second on both, in the time at its rate, and 10 % for NewReno
         let rest = 10e6 - 2.0 * RATE / 8.0;
         let latest = 1.0 + 1.1 * rest / (RATE / 8.0 * PAYLOAD / PACKET) + 0.5;
         assert!(flow.finish_s.expect("it has ended") < latest, "{:?}, {latest}", flow.finish_s);
     }
 }
 
-/// PATH_STATUS takes 10 ms to the server, which then leaves the first path alone; the other way it returns.
+/// PATH_STATUS takes 10 ms to the server, which then no longer uses the first path; a second status reverses this.
 #[test]
 fn a_status_moves_the_data_half_a_round_trip_later() {
     let changes =
@@ -103,12 +103,12 @@ fn a_status_moves_the_data_half_a_round_trip_later() {
         first.iter().filter(|record| record.time > from && record.time < to).count()
     };
     assert!(between(1000, 2010) > 1000);
-    // acknowledgements of what the client asks for may still leave there
+    // acknowledgements that the client elicits may still leave there
     assert!(between(2010, 4010) < 10, "{}", between(2010, 4010));
     assert!(between(4010, 5010) > 1000);
 }
 
-/// The limit of the server holds: no path ID above it is used.
+/// The limit of the server is observed: no path ID above it is used.
 #[test]
 fn a_path_above_the_limit_stays_closed() {
     let limit = ("flows.f.sender.multipath", "{ initial_max_path_id = 0 }");
@@ -118,7 +118,7 @@ fn a_path_above_the_limit_stays_closed() {
     assert_eq!(counts(&output), [1.0, 0.0]);
 }
 
-/// A path that is abandoned raises the limit by one: the third opens with the next path ID when the state of the second is
+/// Abandoning a path raises the limit by one: the third opens with the next path ID when the state of the second is
 /// deleted, three PTO later.
 #[test]
 fn an_abandoned_path_makes_room_for_another() {
@@ -132,14 +132,14 @@ fn an_abandoned_path_makes_room_for_another() {
         ("flows.f.path_changes", r#"[{ at = "3 s", path = 1, action = "abandon" }]"#),
     ]);
     let opened = passed(&output, "up3")[0].time.as_ms_f64() - 3000.0;
-    // at least three times the smallest PTO, 20 ms and max_ack_delay; at most with a full queue of 100 packets and the
+    // at least three times the minimum PTO, 20 ms and max_ack_delay; at most with a full queue of 100 packets and the
     // variation that it can cause, and a round trip
     let most = 3.0 * (69.0 + 2.0 * 49.0 + 25.0) + 2.0 * 69.0;
     assert!((135.0..most).contains(&opened), "{opened} ms, at most {most}");
     assert_eq!(counts(&output), [3.0, 1.0]);
 }
 
-/// Section 5.5: acknowledgements of the slow path may take the fast one.
+/// Section 5.5: acknowledgements for the slow path may use the fast one.
 #[test]
 fn acknowledgements_take_the_path_with_the_lowest_rtt() {
     let rule = ("flows.f.receiver.multipath", r#"{ acknowledgements = "lowest_rtt" }"#);
@@ -155,8 +155,8 @@ fn acknowledgements_take_the_path_with_the_lowest_rtt() {
     assert!(slow > 1000, "{slow}");
 }
 
-/// Everything on the first path is lost from its packet 2000 on, about 1.2 s. A probe timeout later the backup path has
-/// the data.
+/// Everything on the first path is lost from its packet 2000 on, about 1.2 s. A probe timeout later the backup path
+/// carries the data.
 #[test]
 fn a_backup_path_takes_over_after_a_probe_timeout() {
     let paths = second(r#"status = "backup""#);
@@ -167,13 +167,13 @@ fn a_backup_path_takes_over_after_a_probe_timeout() {
     let death = passed(&output, "in1")[2000].time;
     let taken = passed(&output, "in2").into_iter().find(|record| record.time > death).expect("it takes over");
     let waited = seconds(taken.time) - seconds(death);
-    // at least the smallest PTO after the last packet, sent when the last acknowledgement came; at most the largest
+    // at least the minimum PTO after the last packet, sent when the last acknowledgement arrived; at most the largest
     // (`failure.rs`) after the window, a queue and a product, had left
     let (least, most) = (0.045, 0.069 + 2.0 * 0.049 + 0.025 + 0.069);
     assert!((least..most).contains(&waited), "{waited} s");
 }
 
-/// Nothing is received on an idle backup path: it is abandoned after the timeout, unless PING keeps it alive.
+/// No packet arrives on an idle backup path: it is abandoned after the timeout, unless PING keeps it alive.
 #[test]
 fn an_idle_path_is_abandoned_unless_it_is_kept_alive() {
     let paths = second(r#"status = "backup""#);
@@ -186,12 +186,13 @@ fn an_idle_path_is_abandoned_unless_it_is_kept_alive() {
     assert!(last < Time::ZERO + ms(300), "{last}");
     let output = run(r#"{ idle_timeout = "1 s", keep_alive = "250 ms" }"#);
     assert_eq!(counts(&output), [2.0, 0.0]);
-    // a PING and its acknowledgement take 20 ms, or 45 with a delayed one, then the next 250 ms begin
+    // a PING and its acknowledgement take 20 ms, or 45 with a delayed one, then the next interval of 250 ms begins
     let pings = passed(&output, "up2").len();
     assert!((30..=10_000 / 250 + 6).contains(&pings), "{pings}");
 }
 
-/// Acknowledgements of the backup path take the first: they show that it works, and the next PING waits for the interval.
+/// Acknowledgements for the backup path use the first: they show that it works, and the next PING waits for the
+/// interval.
 #[test]
 fn acknowledgements_on_another_path_keep_a_path_alive() {
     let paths = second(r#"status = "backup""#);
@@ -210,8 +211,8 @@ fn acknowledgements_on_another_path_keep_a_path_alive() {
     assert!((10_000 / (250 + 100 + 25 + 10 + 49) - 1..=10_000 / 250 + 6).contains(&pings), "{pings}");
 }
 
-/// The third path waits for the limit on path IDs until the second is abandoned; until then its status changes. It opens
-/// with the last.
+/// The third path waits for the limit on path IDs until the second is abandoned; until then its status changes. It
+/// opens with the last one.
 #[test]
 fn a_change_before_a_path_opens_holds_when_it_opens() {
     let paths = r#"[{ down = ["in2", "down2", "out2"], up = ["up2", "back2"] },
@@ -236,8 +237,7 @@ fn a_change_before_a_path_opens_holds_when_it_opens() {
     }
 }
 
-/// The path that is opened does not work: after three times the PTO of a new path it is abandoned, and everything takes
-/// the first.
+/// The opened path does not work: after three times the PTO of a new path it is abandoned, and all data use the first.
 #[test]
 fn a_path_that_fails_validation_is_abandoned() {
     let lost = listed(0..100);
@@ -251,8 +251,8 @@ fn a_path_that_fails_validation_is_abandoned() {
     assert!(last <= first + ms(3 * (999 + 25)), "{first} to {last}");
 }
 
-/// Management changes when the second path opens, two round trips later, and what frames take; the law of a scheduler
-/// stays.
+/// Management changes when the second path opens, two round trips later, and the space of its frames; the shares of a
+/// scheduler stay.
 #[test]
 fn schedulers_share_as_without_management() {
     let share = |output: &RunOutput| {

@@ -1,4 +1,4 @@
-//! Flows on several paths that cannot run are refused by name.
+//! Flows on several paths that cannot run are rejected, with the name of the field.
 
 use super::common::*;
 
@@ -120,7 +120,7 @@ fn plans_that_cannot_be_followed_are_refused() {
     }
 }
 
-/// A client that abandons paths because links go down does nothing else than one with the same `path_changes`.
+/// A client that abandons paths because links go down behaves as one with the same `path_changes`.
 #[test]
 fn outages_that_cannot_be_reported_are_refused() {
     let refused = |sets: &[(&str, &str)]| {

@@ -1,4 +1,4 @@
-//! Which path takes what, below saturation: 10 Mbit/s of datagrams over two paths of 20 Mbit/s.
+//! Shares of paths below saturation: 10 Mbit/s of datagrams over two paths of 20 Mbit/s.
 
 use super::common::*;
 use quiclab_sim::RunOutput;
@@ -21,8 +21,8 @@ fn run_with(scheduler: &str, slower: bool) -> RunOutput {
     run_two(&sets)
 }
 
-/// The path of each datagram, in the order of departure. With headers, and perhaps an acknowledgement, it takes 1055
-/// to 1150 B; what validates a path takes 1228 B.
+/// The path of each datagram, in the order of departure. With headers, and perhaps an acknowledgement, it takes 1055 to
+/// 1150 B; packets that validate a path take 1228 B.
 fn paths(output: &RunOutput) -> Vec<usize> {
     let of_path = |path: usize, tap| {
         let records = passed(output, tap);
@@ -34,14 +34,14 @@ fn paths(output: &RunOutput) -> Vec<usize> {
     all.into_iter().map(|(_, path)| path).collect()
 }
 
-/// Everything arrives; one datagram may ride with what validates the second path, in a packet that [`paths`] cannot
-/// tell from others of its length.
+/// Asserts that everything arrives; one datagram may be bundled with the validation of the second path, in a packet
+/// that [`paths`] cannot distinguish from others of its length.
 fn assert_complete(output: &RunOutput, paths: &[usize]) {
     assert_eq!(output.result.flows["f"].delivered_bytes, COUNT as u64 * 1000);
     assert!((COUNT - 1..=COUNT).contains(&paths.len()), "{} packets", paths.len());
 }
 
-/// What leaves from the time on that the second path is open.
+/// Departures after the second path is open.
 fn shared(paths: &[usize]) -> &[usize] {
     let first = paths.iter().position(|path| *path == 2).expect("the second path takes some");
     // it opens a handshake (20 ms and 10 ms) and half a round trip of its own after the start, 60 ms at most after the
@@ -63,7 +63,7 @@ fn round_robin_alternates_whatever_the_rtt() {
         let output = run_with("round_robin", slower);
         let paths = paths(&output);
         assert_complete(&output, &paths);
-        // HANDSHAKE_DONE may take a turn between the first and the second datagram
+        // HANDSHAKE_DONE may use a turn between the first and the second datagram
         let shared = &shared(&paths)[1..];
         assert!(shared.windows(2).all(|pair| pair[0] != pair[1]), "{shared:?}");
     }
@@ -80,8 +80,8 @@ fn lowest_rtt_shares_equal_paths() {
     assert!(second.abs_diff(shared.len() - second) <= 1, "{second} of {}", shared.len());
 }
 
-/// The initial window of 12 kB lets 4.8 Mbit/s go over 20 ms: what exceeds it takes the slow path. The fast path's window
-/// was full then and grows, although nothing was left waiting; in slow start it takes a few round trips.
+/// The initial window of 12 kB permits 4.8 Mbit/s over 20 ms: the rest takes the slow path. The fast path's window was
+/// full then and grows, although no data were left waiting; in slow start it takes a few round trips.
 #[test]
 fn a_full_window_grows_while_another_path_takes_the_rest() {
     let mut sets: Vec<_> =

@@ -1,17 +1,17 @@
-//! What two paths carry together.
+//! Throughput of two paths together.
 
 use super::common::*;
 
-/// Part of the rate that a path carries from `start` seconds on, to the end at `end`.
+/// Share of its rate that a path carries from `start` seconds on, to the end at `end`.
 fn utilisation(output: &quiclab_sim::RunOutput, tap: &str, start: f64, end: f64) -> f64 {
     let records = passed(output, tap);
     let within = records.iter().filter(|record| (start..end).contains(&seconds(record.time)));
     within.map(|record| record.size.bytes() as f64 * 8.0).sum::<f64>() / (end - start) / RATE
 }
 
-/// Both links are full once slow start is over: 2 s are 100 round trips, of which it takes 7 (12 kB doubled up to
-/// 173 kB), and recovery of what it lost as many again. 5 % are left for what is lost of a window at the end of
-/// slow start.
+/// Both links are full once slow start is over: 2 s are 100 round trips, of which it takes 7 (12 kB doubled up to 173
+/// kB), and recovery of its losses as many again. 5 % are left for the part of a window that is lost at the end of slow
+/// start.
 fn both_links_are_full(sets: &[(&str, &str)], start: f64) {
     let output = run_two(sets);
     for tap in ["out1", "out2"] {
@@ -24,7 +24,7 @@ fn both_links_are_full(sets: &[(&str, &str)], start: f64) {
     assert!(delivered <= 2.0 * RATE * 10.0 / 8.0);
 }
 
-/// Schedulers that leave no room unused while everything there is to send does not leave at once.
+/// Schedulers that leave no room unused while there is a backlog.
 const FILLING: [&str; 6] = [
     "round_robin",
     "lowest_rtt",
@@ -34,7 +34,8 @@ const FILLING: [&str; 6] = [
     "earliest_arrival",
 ];
 
-/// Those that may wait do not wait for ever: the last byte arrives, whatever is lost and however the paths differ.
+/// Schedulers that may wait do not wait indefinitely: the last byte arrives, with any losses and any difference of the
+/// paths.
 #[test]
 fn a_download_ends_with_every_scheduler() {
     let waiting = [
@@ -64,8 +65,8 @@ fn two_equal_paths_bring_the_sum() {
     }
 }
 
-/// 40 ms each way: the bandwidth-delay product is 163 packets, the queue holds 200. NewReno needs 100 round trips of
-/// up to 200 ms for 100 packets of growth, but never less than the product: after slow start the link is full.
+/// 40 ms each way: the bandwidth-delay product is 163 packets, the queue holds 200. NewReno needs 100 round trips of up
+/// to 200 ms for 100 packets of growth, but never has less than the product: after slow start the link is full.
 #[test]
 fn paths_of_unequal_rtt_bring_the_sum() {
     for scheduler in FILLING {

@@ -3,7 +3,7 @@
 use super::common::*;
 use quiclab_core::{Duration, Time};
 
-/// What validates a path fills 1200 B (RFC 9000 section 8.2).
+/// Datagrams that validate a path are padded to 1200 B (RFC 9000 section 8.2).
 const FULL: u64 = 1228;
 
 const SLOWER: [(&str, &str); 2] = [("links.down2.delay", "30 ms"), ("links.back2.delay", "30 ms")];
@@ -18,16 +18,16 @@ fn the_second_path_opens_when_a_challenge_has_passed_it() {
     let complete = output.result.flows["f"].receiver["handshake_complete_ms"];
     let up = passed(&output, "up2");
     assert_eq!((up[0].time.as_ms_f64(), up[0].size.bytes()), (complete, FULL), "PATH_CHALLENGE");
-    // the link up delays by 30 ms and nothing else
+    // the link up delays by 30 ms and has no other effect
     let down = passed(&output, "in2");
     assert_eq!((down[0].time, down[0].size.bytes()), (up[0].time + ms(30), FULL), "PATH_RESPONSE");
     assert!(down[1].time >= down[0].time && down.len() > 1000, "data follow");
-    // the client hears of it a round trip and 1228 B at 20 Mbit/s (491.2 us) after its challenge
+    // the client learns of it a round trip and 1228 B at 20 Mbit/s (491.2 us) after its challenge
     let out = passed(&output, "out2");
     assert_eq!(out[0].time, up[0].time + ms(60) + Duration::from_nanos(491_200));
 }
 
-/// The first probe timeout of a path without RTT sample is 3 times the 333 ms of RFC 9002, and the 25 ms of
+/// The first probe timeout of a path without RTT sample is 3 times the 333 ms of RFC 9002, plus the 25 ms of
 /// max_ack_delay: 1024 ms. A round trip follows, or none.
 #[test]
 fn a_lost_challenge_is_repeated() {
@@ -39,7 +39,7 @@ fn a_lost_challenge_is_repeated() {
     assert_eq!(waited, ms(1024));
 }
 
-/// The challenge is acknowledged but not answered: the client asks again.
+/// The challenge is acknowledged but not answered: the client sends it again.
 #[test]
 fn a_lost_response_is_asked_for_again() {
     let output = run_two(&[
@@ -56,7 +56,7 @@ fn a_lost_response_is_asked_for_again() {
     assert_eq!(responses.count(), 2);
 }
 
-/// Every second packet is acknowledged, on the path that it took.
+/// Every second packet is acknowledged, on the path on which it arrived.
 #[test]
 fn each_path_carries_its_own_acknowledgements() {
     let output = run_two(&[]);
@@ -65,7 +65,8 @@ fn each_path_carries_its_own_acknowledgements() {
         let packets = passed(&output, down).into_iter().filter(|record| record.time < end).count();
         let acks = passed(&output, up).into_iter().filter(|record| record.time < end).count();
         assert!(packets > 10_000, "{packets}");
-        // each gap that a loss leaves is acknowledged at once (RFC 9000 section 13.2.1): more than half, never more than all
+        // each gap left by a loss is acknowledged immediately (RFC 9000 section 13.2.1): more than half,
+        // never more than all
         assert!(acks >= packets / 2 - 2 && acks <= packets + 10, "{down}: {acks} for {packets}");
     }
 }

@@ -1,4 +1,4 @@
-//! Queues and policers of whole runs against theory: what RED drops at a load, what a policer passes.
+//! Queues and policers of whole runs compared with theory: drops of RED at a given load, throughput of a policer.
 
 #[path = "../whole_runs/mod.rs"]
 mod whole_runs;
@@ -26,9 +26,9 @@ fn link(output: &RunOutput, name: &str) -> f64 {
     output.result.elements["down"].statistics[name]
 }
 
-/// More than the link carries arrives all the time: the queue settles where RED drops the excess. Drops are spaced
-/// uniformly from 1 to 1 / p, where p is the probability at the average backlog (Floyd and Jacobson 1993, section 7), so
-/// that of all packets 2 / (1 + 1 / p) are dropped.
+/// The load always exceeds the link: the queue settles where RED drops the excess. Drops are spaced uniformly from 1 to
+/// 1 / p, where p is the probability at the average backlog (Floyd and Jacobson 1993, section 7), so that of all
+/// packets 2 / (1 + 1 / p) are dropped.
 #[test]
 fn the_average_backlog_is_that_at_which_red_drops_the_excess() {
     let [min, max, max_probability] = [30e3, 90e3, 0.02];
@@ -47,13 +47,13 @@ fn the_average_backlog_is_that_at_which_red_drops_the_excess() {
         assert!((found - backlog).abs() < 0.04 * backlog, "{load_mbps}: {found} for {backlog} bytes");
         let arrived = output.result.elements["down"].counters.received.packets as f64;
         let share = link(&output, "red_drops") / arrived;
-        // what fills the queue in the beginning is not dropped
+        // packets that initially fill the queue are not dropped
         assert!((share - dropped).abs() < 0.05 * dropped, "{load_mbps}: {share} for {dropped}");
         assert_eq!((link(&output, "red_forced_drops"), link(&output, "overflow_drops")), (0.0, 0.0));
     }
 }
 
-/// A policer passes its burst and its rate, of an open loop exactly.
+/// A policer passes its burst and its rate, exactly for an open loop.
 #[test]
 fn a_policer_passes_its_burst_and_its_rate() {
     let sets = [
@@ -72,7 +72,7 @@ fn a_policer_passes_its_burst_and_its_rate() {
     assert!(link(&output, "queueing_longest_ms") < 0.1);
 }
 
-/// Closed loops stay below it, and find most of it.
+/// Closed loops stay below it, and reach most of it.
 #[test]
 fn tcp_gets_the_rate_of_a_policer_and_no_more() {
     for control in ["cubic", "bbr-linux", "bbr-v3"] {

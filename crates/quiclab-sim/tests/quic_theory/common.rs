@@ -1,4 +1,4 @@
-//! One flow on lab-quic over links that only delay, and what its statistics say.
+//! One flow on lab-quic over links that only delay, and its statistics.
 
 pub use crate::tcp_common::{burst, departures, run_text};
 use quiclab_sim::RunOutput;
@@ -6,7 +6,8 @@ use quiclab_sim::RunOutput;
 /// The round trip of [`ONE_FLOW`] in ms.
 pub const RTT_MS: f64 = 100.0;
 
-/// A download on lab-quic: RFC 9002's values, nothing is paced, every packet is acknowledged at once.
+/// A download on lab-quic with the values of RFC 9002: nothing is paced, every packet is acknowledged
+/// immediately.
 pub const ONE_FLOW: &str = r#"
 version = 1
 name = "theory"
@@ -28,7 +29,7 @@ pacing = { kind = "none" }
 quic = { acknowledgement = { kind = "every", packets = 1, delay = "0 s" } }
 "#;
 
-/// [`ONE_FLOW`] with other values; it must go through.
+/// Runs [`ONE_FLOW`] with other values; the run must succeed.
 pub fn run_one(sets: &[(&str, &str)]) -> RunOutput {
     let output = run_text(ONE_FLOW, sets, 7);
     let flow = &output.result.flows["f"];

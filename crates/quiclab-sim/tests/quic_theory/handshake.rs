@@ -1,6 +1,6 @@
-//! Round trips until the first byte of a response, with whichever handshake before it.
+//! Round trips until the first byte of a response, after different handshakes.
 //!
-//! | | round trips | because |
+//! | | round trips | reason |
 //! | --- | --- | --- |
 //! | 0-RTT | 1 | RFC 9001 section 4.1: the request leaves with the ClientHello |
 //! | 1-RTT, full or resumed; 0-RTT rejected | 2 | sections 4.1, 4.6.2 |
@@ -17,7 +17,7 @@ fn round_trips(sets: &[(&str, &str)]) -> f64 {
     client(&run_one(sets), "first_byte_ms") / RTT_MS
 }
 
-/// The same with this `tls` at both ends.
+/// Round trips with this `tls` at both ends.
 fn with_tls(tls: &str, more: &[(&str, &str)]) -> f64 {
     let mut sets = more.to_vec();
     sets.extend([("flows.f.sender.tls", tls), ("flows.f.receiver.tls", tls)]);
@@ -41,7 +41,7 @@ fn quic_takes_one_round_trip_and_none_with_0_rtt() {
     }
 }
 
-/// A client that resumes gets no certificate: its length is of no account.
+/// A client that resumes gets no certificate: its length does not matter.
 #[test]
 fn a_long_certificate_costs_quic_a_round_trip_more_unless_it_resumes() {
     for (fields, expected) in [(ACCEPTED, 1.0), (RESUMED, 2.0), (FULL, 3.0), (REJECTED, 2.0)] {
@@ -49,8 +49,8 @@ fn a_long_certificate_costs_quic_a_round_trip_more_unless_it_resumes() {
     }
 }
 
-/// It is the limit of three times what was received that costs it: without, what stops is the initial window of
-/// 12 000 B, and 20 kB do not fit into that. A limit of 12 times 1200 B is no better than that window.
+/// The extra round trip is due to the limit of three times the bytes received: without it, the limit is the initial
+/// window of 12 000 B, which 20 kB exceed. A limit of 12 times 1200 B is no better than that window.
 #[test]
 fn the_limit_before_validation_is_what_costs() {
     let with_factor = |factor, certificate| {
@@ -59,11 +59,11 @@ fn the_limit_before_validation_is_what_costs() {
     assert_eq!(with_factor("0", "10 kB"), 2.0);
     assert_eq!(with_factor("12", "10 kB"), 2.0);
     assert_eq!(with_factor("0", "20 kB"), 3.0);
-    // 1200 B and no more: each datagram of the client brings another, until its first Handshake packet
+    // 1200 B and no more: each datagram of the client permits another, until its first Handshake packet
     assert_eq!(with_factor("1", "0 B"), 2.0);
 }
 
-/// The client's first datagram is what counts, not its hello: a larger one lets more come back.
+/// The client's first datagram counts, not its hello: a larger one permits a larger answer.
 #[test]
 fn a_client_that_pads_more_gets_more() {
     let padded = [
@@ -75,8 +75,8 @@ fn a_client_that_pads_more_gets_more() {
     assert_eq!(with_tls(&tls(FULL, "10 kB"), &padded), 2.0);
 }
 
-/// One more round trip for TCP's handshake; its initial window of ten segments of 1448 B, 14 480 B, does not stop
-/// 10 kB, but 20 kB.
+/// One more round trip for TCP's handshake; its initial window of ten segments of 1448 B, 14 480 B, does not limit 10
+/// kB, but 20 kB.
 #[test]
 fn tls_above_tcp_takes_one_round_trip_more_than_quic() {
     let tcp = [
@@ -102,7 +102,7 @@ fn tls_above_tcp_takes_one_round_trip_more_than_quic() {
     }
 }
 
-/// With 3 x 1300 B less what a REJ holds beside it there is no room for 10 kB: a round trip for the token.
+/// In 3 x 1300 B less the other contents of a REJ there is no room for 10 kB: a round trip for the token.
 #[test]
 fn gquic_takes_none_with_a_cached_config_and_one_or_two_without() {
     let version = [
@@ -122,8 +122,8 @@ fn gquic_takes_none_with_a_cached_config_and_one_or_two_without() {
     }
 }
 
-/// Both ends know with the first flight of the other: the client after a round trip, the server after one and a
-/// half, when the client's Finished arrives.
+/// Both ends complete the handshake with the first flight of the peer: the client after a round trip, the server after
+/// one and a half, when the client's Finished arrives.
 #[test]
 fn the_handshake_is_complete_when_the_finished_of_the_peer_arrives() {
     let output = run_one(&[]);

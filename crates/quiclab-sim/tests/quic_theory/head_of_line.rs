@@ -1,10 +1,10 @@
-//! Head-of-line blocking: what a single lost packet holds back (RFC 9000 section 2, RFC 9308 section 4.1;
-//! Langley et al., "The QUIC Transport Protocol", SIGCOMM 2017, section 3.3).
+//! Head-of-line blocking: data held back by a single lost packet (RFC 9000 section 2, RFC 9308 section 4.1; Langley et
+//! al., "The QUIC Transport Protocol", SIGCOMM 2017, section 3.3).
 //!
-//! Three images of the same length, in turn, over a link of 100 Mbit/s: 3 x 15 kB need less than 4 ms there, much
-//! less than the round trip of 100 ms. So everything has been sent when the loss is noticed, the windows stop
-//! nothing (TCP's receiver announces 64 KiB at first), and a retransmission delays nobody. Packets are lost behind
-//! the link, so that the others come when they would have.
+//! Three images of the same length, in turn, over a link of 100 Mbit/s: 3 x 15 kB need less than 4 ms there, much less
+//! than the round trip of 100 ms. So everything has been sent when the loss is detected, windows limit nothing (TCP's
+//! receiver announces 64 KiB at first), and a retransmission delays no other data. Packets are lost behind the link, so
+//! that the arrival times of the others do not change.
 
 use super::common::*;
 use crate::tcp_common;
@@ -45,10 +45,9 @@ fn in_the_middle(output: &RunOutput) -> std::ops::Range<u64> {
 const MS: u64 = 1_000_000;
 const RTT: u64 = 100 * MS;
 
-/// The streams that the lost packet has nothing of finish to the nanosecond when they would have. Its own waits:
-/// the loss is noticed when a packet three later is acknowledged, a round trip after that was sent, and
-/// what is sent again then takes half of one; so it finishes two round trips after it was asked for, and the
-/// 4 ms in which everything is sent.
+/// The streams without data in the lost packet finish at the same time to the nanosecond. Its own waits: the loss is
+/// detected when a packet three later is acknowledged, a round trip after that was sent, and the retransmission then
+/// takes half of one; so it finishes two round trips after its request, plus the 4 ms in which everything is sent.
 #[test]
 fn over_quic_only_the_stream_of_the_lost_packet_waits() {
     let whole = run_page(&[], "1000000");
@@ -67,8 +66,8 @@ fn over_quic_only_the_stream_of_the_lost_packet_waits() {
     assert!(held_back.iter().all(|count| *count >= 4), "each stream in its turn: {held_back:?}");
 }
 
-/// All three streams have data behind the hole, which nobody can read before it is filled: a round trip after
-/// it is noticed, which takes one itself.
+/// All three streams have data behind the gap, which are not readable before it is filled: a round trip after it is
+/// detected, which takes another one.
 #[test]
 fn over_tcp_every_stream_waits_for_the_lost_segment() {
     let tcp = [

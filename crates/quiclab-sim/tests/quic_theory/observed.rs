@@ -1,5 +1,5 @@
-//! What observers, from which qlog is made, are told of a whole connection: bytes that can be read back, and
-//! the same packets at both ends but for those that the path lost.
+//! Observations of a whole connection, from which qlog is generated: bytes that can be parsed, and the same
+//! packets at both ends except those lost on the path.
 
 use super::common::ONE_FLOW;
 use crate::whole_runs::{load, native, run_scenario};
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 /// Packet number space, and number.
 type Number = (u8, u64);
 
-/// What an end was told.
+/// Events observed at an end.
 #[derive(Default)]
 struct Log {
     /// Header and payload of each packet.
@@ -27,7 +27,7 @@ struct Log {
 
 struct Observer(Arc<Mutex<Log>>);
 
-/// 0-RTT and 1-RTT packets are of one space.
+/// 0-RTT and 1-RTT packets share one space.
 const fn space(space: PacketSpace) -> u8 {
     match space {
         PacketSpace::Initial => 0,
@@ -66,7 +66,7 @@ impl TransportObserver for Observer {
     }
 }
 
-/// Runs a download of 100 kB that loses these packets of the server; the logs of server and client.
+/// Runs a download of 100 kB with these packets of the server lost; returns the logs of server and client.
 fn run_logged(lost: &str, more: &[(&str, &str)]) -> [Log; 2] {
     let logs = [Arc::default(), Arc::default()];
     let observer = |identity: &quiclab_core::EndpointIdentity| {
@@ -77,7 +77,7 @@ fn run_logged(lost: &str, more: &[(&str, &str)]) -> [Log; 2] {
     let mut sets = vec![
         ("flows.f.workload.size", "100 kB"),
         ("links.down.loss", loss.as_str()),
-        // the last acknowledgements arrive, too
+        // the last acknowledgements also arrive
         ("until", "duration_over"),
         ("duration", "5 s"),
     ];
@@ -122,7 +122,7 @@ fn what_is_sent_and_not_lost_arrives_as_it_was() {
             }
             assert!(from.lost.iter().all(|number| from.sent.contains_key(number)), "lost were sent before");
         }
-        // but for what arrives after the client has closed, with the last byte that it missed
+        // except for packets that arrive after the client has closed, with the last missing byte
         let last = client.received.keys().max().expect("something arrives");
         let missing =
             server.sent.keys().filter(|number| !client.received.contains_key(number) && *number < last);
@@ -143,7 +143,8 @@ fn states_are_told_when_they_change() {
     let [server, _] = run_logged("20, 21", &[]);
     assert!(server.states.windows(2).all(|pair| pair[0] != pair[1]));
     let last = server.states.last().expect("there are some");
-    // the first window of 12 000 B has grown by what was acknowledged, and two losses of one window cut it once
+    // the first window of 12 000 B has grown by the acknowledged bytes, and two losses of one window reduce
+    // it once
     assert_eq!((last.lost_packets, last.congestion_events, last.spurious_losses), (2, 1, Some(0)));
     assert_eq!(last.min_rtt_ns, Some(100_000_000));
     let eliciting = server.sent.values().filter(|(_, payload)| {
@@ -155,7 +156,7 @@ fn states_are_told_when_they_change() {
     assert_eq!(server.acked_packets, eliciting.count() as u64 - 2 - 1);
 }
 
-/// Google QUIC has other frames, which this parser cannot read; lengths and identity hold all the same.
+/// Google QUIC has other frames, which this parser cannot read; lengths and identity hold nevertheless.
 #[test]
 fn gquic_is_observed_with_its_own_bytes() {
     let version =

@@ -29,7 +29,7 @@ fn a_leaky_bucket_lets_no_more_pass_than_it_holds() {
     for packets in [1_u32, 2, 10] {
         let pacing = format!(r#"{{ kind = "leaky_bucket", factor = 1.25, burst_packets = {packets} }}"#);
         let found = burst(&departures_with(&pacing), 1.25 * RATE);
-        // times are rounded up to the nanosecond, which only makes it less
+        // times are rounded up to the nanosecond, which only reduces it
         assert!(found <= f64::from(packets) + 1e-3, "{packets}: {found}");
         assert!(found > f64::from(packets) - 1.0, "{packets}: {found}, it is used");
     }
@@ -41,12 +41,12 @@ fn even_pacing_spaces_all_datagrams() {
     let times = departures_with(r#"{ kind = "even", factor = 1.25 }"#);
     let gap = 1e9 / (1.25 * RATE);
     let least = times.windows(2).map(|pair| pair[1].since(pair[0]).as_nanos()).min().expect("there are some");
-    // acknowledgements and the like between them are paid for, too
+    // acknowledgements and similar packets between them are also paced
     assert!(least as f64 >= gap - 1.0, "{least} ns");
     assert!(burst(&times, 1.25 * RATE) <= 1.0 + 1e-3);
 }
 
-/// So the tests above can fail: a whole window leaves at once.
+/// Shows that the tests above can fail: a whole window leaves at once.
 #[test]
 fn without_pacing_a_window_is_a_burst() {
     assert!(burst(&departures_with(r#"{ kind = "none" }"#), 1.25 * RATE) > 50.0);

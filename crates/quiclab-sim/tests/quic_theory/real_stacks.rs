@@ -1,8 +1,8 @@
-//! A page over HTTP/3 on quinn and noq against the same page on lab-quic, on a link that loses nothing.
+//! A page over HTTP/3 on quinn and noq compared with the same page on lab-quic, on a link without losses.
 //!
-//! Browser, web server and mapping of HTTP/3 are the same; what differs is below them. With a window that holds the
-//! whole page, a load takes a round trip for the handshake, one for the HTML, one for the objects, the think times, and
-//! the bytes at the rate of the link.
+//! Browser, web server and mapping of HTTP/3 are the same; the layers below differ. With a window that holds the whole
+//! page, a load takes a round trip for the handshake, one for the HTML, one for the objects, the think times, and the
+//! bytes at the rate of the link.
 
 use super::common::run_text;
 use quiclab_sim::RunOutput;
@@ -53,8 +53,9 @@ fn load_ms(output: &RunOutput) -> f64 {
 }
 
 /// The same time as on lab-quic up to the bytes of headers, which differ by less than 2 % of a datagram (24 B), and the
-/// timers of three round trips. Also no less than the network allows, and no more than that with 1228 B on the wire for
-/// at least 1150 of a stream, header sections and frames (208 B for each of 23 responses) and a handshake of four datagrams.
+/// timers of three round trips. Also no less than the network permits, and no more than that with 1228 B on the wire
+/// for at least 1150 of a stream, header sections and frames (208 B for each of 23 responses) and a handshake of four
+/// datagrams.
 #[test]
 fn with_a_wide_window_a_page_takes_as_long_as_on_lab_quic() {
     let wide = [("flows.f.sender.initial_window", "2 MB")];
@@ -72,7 +73,7 @@ fn with_a_wide_window_a_page_takes_as_long_as_on_lab_quic() {
     }
 }
 
-/// From slow start on, with the profile of lab-quic that has quinn's values: no more than a tenth apart.
+/// From slow start on, compared with lab-quic with the profile of quinn: they differ by at most a tenth.
 #[test]
 fn from_slow_start_on_a_page_takes_about_as_long_as_with_the_profile_of_quinn() {
     let profile = [("flows.f.sender.profile", "quinn"), ("flows.f.receiver.profile", "quinn")];
@@ -83,7 +84,7 @@ fn from_slow_start_on_a_page_takes_about_as_long_as_with_the_profile_of_quinn() 
     }
 }
 
-/// The requests are in the result as those of lab-quic, each with its times: asked for in the order of the page, all complete.
+/// The requests are in the result as those of lab-quic, each with its times: in the order of the page, all complete.
 #[test]
 fn requests_are_recorded_and_the_same_seed_gives_the_same_run() {
     let loss = [("links.down.loss", "3 %")];

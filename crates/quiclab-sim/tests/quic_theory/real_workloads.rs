@@ -1,5 +1,5 @@
-//! Workloads on quinn and noq, which are the applications of lab-quic on real streams and datagrams: on a link that loses
-//! nothing and is never full, what they take follows from the network.
+//! Workloads on quinn and noq, which are the applications of lab-quic on real streams and datagrams: on a link without
+//! losses that is never full, their times follow from the network.
 
 use super::common::run_text;
 use quiclab_sim::RunOutput;
@@ -20,7 +20,7 @@ up = ["up"]
 
 const RTT_MS: f64 = 36.0;
 const BITS_PER_MS: f64 = 10_000.0;
-/// A packet with headers and an ACK beside it.
+/// A packet with headers and an ACK.
 const PACKET_MS: f64 = 1300.0 * 8.0 / BITS_PER_MS;
 /// Timers of tokio, on which the libraries run, are late by less than this.
 const LATE_MS: f64 = 2.0;
@@ -37,7 +37,7 @@ fn receiver(output: &RunOutput) -> &BTreeMap<Cow<'static, str>, f64> {
     &output.result.flows["f"].receiver
 }
 
-/// A request and a response of a packet each: a round trip, and their time on the links.
+/// A request and a response of a packet each: a round trip, and their serialisation on the links.
 #[test]
 fn a_response_takes_a_round_trip() {
     for stack in STACKS {
@@ -80,7 +80,8 @@ fn probes_return_after_a_round_trip() {
     }
 }
 
-/// 2 Mbit/s in 30 frames: a mean frame of 8333 B takes 6.7 ms on the link, a key frame of five times as much 33 ms.
+/// 2 Mbit/s in 30 frames per second: a mean frame of 8333 B takes 6.7 ms on the link, a key frame five times as large
+/// 33 ms.
 #[test]
 fn frames_take_the_delay_and_their_time_on_the_link() {
     for stack in STACKS {
@@ -97,8 +98,8 @@ fn frames_take_the_delay_and_their_time_on_the_link() {
     }
 }
 
-/// Bursts of a stack are those of another: the same think times, and a burst takes a round trip and its time on the link, and at most
-/// as long again as a pacer needs for it at 1.25 initial windows of 12 kB in a round trip.
+/// Bursts of all stacks are alike: the same think times, and a burst takes a round trip and its time on the link, and
+/// at most the additional time of a pacer at 1.25 initial windows of 12 kB in a round trip.
 #[test]
 fn bursts_come_after_the_same_think_times() {
     let responses = STACKS.map(|stack| {
@@ -113,14 +114,14 @@ fn bursts_come_after_the_same_think_times() {
         assert!((burst_ms..burst_ms + paced_ms + LATE_MS).contains(&median), "{stack}: {median} ms");
         values["responses"]
     });
-    // a cycle is 200 ms of thought and 43 to 65 ms of network: some 40 in 10 s; of so many, the standard deviation is 13 %, and
-    // stacks, which think alike, differ by at most the 22 ms in each cycle
+    // a cycle is 200 ms of thought and 43 to 65 ms of network: some 40 in 10 s; of so many, the standard deviation is
+    // 13 %, and stacks, which think alike, differ by at most the 22 ms in each cycle
     assert!(responses.iter().all(|count| (24.0..57.0).contains(count)), "{responses:?}");
     let most = responses.iter().copied().fold(0.0, f64::max);
     assert!(responses.iter().all(|count| *count >= most * 243.0 / 265.0 - 2.0), "{responses:?}");
 }
 
-/// A datagram that the path cannot carry fails the flow and says what fits.
+/// A datagram that the path cannot carry fails the flow, and the message states the maximum.
 #[test]
 fn a_datagram_that_is_too_large_is_named() {
     for stack in ["quinn", "noq"] {

@@ -1,8 +1,8 @@
-//! Initial window, flow control and limits of streams, where they decide alone.
+//! Initial window, flow control and limits of streams, where only they limit.
 
 use super::common::*;
 
-/// A server that has much to send and a window that never limits.
+/// Runs a server with a large response and a window that never limits.
 fn run_wide(more: &[(&str, &str)]) -> quiclab_sim::RunOutput {
     let mut sets =
         vec![("flows.f.sender.congestion_control", "fixed"), ("flows.f.sender.initial_window", "100 MB")];
@@ -13,9 +13,8 @@ fn run_wide(more: &[(&str, &str)]) -> quiclab_sim::RunOutput {
 /// A handshake that fits into any window.
 const SHORT: &str = r#"{ version = "1.3", resumption = true }"#;
 
-/// RFC 9002 section 7.2: full datagrams, as many as fit into the window, leave at the instant the request arrives
-/// (150 ms); the next after a round trip. The handshake has not made the window grow, since it did not
-/// limit anything (section 7.8).
+/// RFC 9002 section 7.2: full datagrams, up to the window, leave at the instant of the request's arrival (150 ms); the
+/// next after a round trip. The handshake has not increased the window, since it did not limit anything (section 7.8).
 #[test]
 fn the_first_flight_is_the_initial_window() {
     let request = quiclab_core::Time::ZERO + quiclab_core::Duration::from_millis(150);
@@ -39,8 +38,9 @@ fn the_first_flight_is_the_initial_window() {
     }
 }
 
-/// Slow start: each round trip everything in flight is acknowledged and counts once more (section 7.3.1). The
-/// flights begin at 150 ms and each takes a round trip; a window of n datagrams is followed by one of 2n.
+/// Slow start: in each round trip everything in flight is acknowledged and increases the window by the same amount
+/// (section 7.3.1). The flights begin at 150 ms and each takes a round trip; a window of n datagrams is followed by one
+/// of 2n.
 #[test]
 fn slow_start_doubles_the_flight_each_round_trip() {
     let output = run_one(&[("flows.f.workload.size", "1 MB"), ("duration", "600 ms")]);
@@ -48,14 +48,14 @@ fn slow_start_doubles_the_flight_each_round_trip() {
     for (round, expected) in [10, 20, 40, 80].into_iter().enumerate() {
         let at = quiclab_core::Time::ZERO + quiclab_core::Duration::from_millis(150 + 100 * round as u64);
         let flight = departures.iter().filter(|time| **time == at).count() as i64;
-        // what is acknowledged are bytes: the last datagram of a flight of headers less may need one more
+        // bytes are acknowledged: because of headers, a flight may need one more datagram
         assert!((flight - expected).abs() <= 1, "round {round}: {flight}, not {expected}");
     }
 }
 
-/// What a receiver lets its peer send is read, and let go again a round trip later: w bytes each round trip.
-/// Credit comes back by eighths of the window, so that up to an eighth may be kept back; not from a window of
-/// 1000 B, which a packet holds and uses up.
+/// The window of a receiver is used and read, and available again a round trip later: w bytes each round trip. Credit
+/// returns by eighths of the window, so that up to an eighth may be unavailable; not from a window of 1000 B, which one
+/// packet uses up.
 #[test]
 fn a_stream_window_gives_a_window_each_round_trip() {
     let run = |window: &str, size: &str| {
@@ -73,8 +73,8 @@ fn a_stream_window_gives_a_window_each_round_trip() {
     assert!((least..=most).contains(&round_trips), "{round_trips}");
 }
 
-/// The same over all streams together: 40 responses of 2106 B (HEADERS 103, DATA 3 + 2000) are 84 240 B, 85
-/// windows. What the HTML has used of the first comes back while the first requests are on their way.
+/// The same over all streams together: 40 responses of 2106 B (HEADERS 103, DATA 3 + 2000) are 84 240 B, 85 windows.
+/// The credit used by the HTML returns while the first requests are in transit.
 #[test]
 fn a_connection_window_gives_a_window_each_round_trip_to_all_streams() {
     let output = run_wide(&[
@@ -90,11 +90,11 @@ fn a_connection_window_gives_a_window_each_round_trip_to_all_streams() {
     assert!((client(&output, "object_ms_max") / RTT_MS - objects).abs() < 1e-6);
 }
 
-/// 200 objects with at most 100 streams. One is over for the server when its end is acknowledged, one and a
-/// half round trips after the request; half of one later the client knows that it may open another. So the second
-/// batch is asked for two round trips after the first. The client is told by more than an eighth of the limit: by
-/// 13 streams (quinn-proto 0.11). Of the first 100, one with the HTML, that makes 91: 99 + 91 objects come in
-/// two batches, 200 in three.
+/// 200 objects with at most 100 streams. A stream is finished for the server when its end is acknowledged, one and a
+/// half round trips after the request; half of one later the client learns that it may open another. So the second
+/// batch is requested two round trips after the first. The limit is raised only by more than an eighth: by 13 streams
+/// (quinn-proto 0.11). Of the first 100, one with the HTML, that makes 91: 99 + 91 objects are transferred in two
+/// batches, 200 in three.
 #[test]
 fn a_limit_of_streams_makes_batches() {
     let load = |streams: &str, objects: u32| {
@@ -104,7 +104,7 @@ fn a_limit_of_streams_makes_batches() {
         let output = run_wide(&[
             ("flows.f.workload", &page),
             ("flows.f.sender.quic.max_streams", streams),
-            // all of a batch leave at one instant
+            // all objects of a batch leave at one instant
             ("flows.f.receiver.congestion_control", "fixed"),
             ("flows.f.receiver.initial_window", "100 MB"),
         ]);

@@ -6,8 +6,8 @@ use quiclab_scenario::Scenario;
 use quiclab_sim::RunOutput;
 use std::path::Path;
 
-/// Two links of 20 Mbit/s, 10 ms and 100 packets each, and a download in 8 s. `shares` are left out, as adaptive
-/// splitters want; batches then have equal ones.
+/// Two links of 20 Mbit/s, 10 ms and 100 packets each, and a download in 8 s. `shares` are omitted, as
+/// adaptive splitters require; batches then have equal ones.
 pub const SPLIT: &str = r#"
 version = 1
 name = "splitters"

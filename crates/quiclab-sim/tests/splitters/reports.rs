@@ -1,9 +1,9 @@
-//! Reports of links: that they end, that they do not disturb, what is refused.
+//! Reports of links: that they end, that they have no side effects, and rejected configurations.
 
 use crate::common::*;
 use quiclab_sim::EndedBy;
 
-/// 1 MB, and then nothing: reports stop, too.
+/// 1 MB, and then nothing: reports stop as well.
 #[test]
 fn an_idle_link_is_still() {
     for splitter in ALL {
@@ -16,13 +16,13 @@ fn an_idle_link_is_still() {
             ("duration", "10 min"),
         ]);
         let reports = statistic(&output, "down1", "reports_sent");
-        // 1 MB takes below 2 s; a report each 5 ms, and a few for what is said at the end
+        // 1 MB takes below 2 s; a report each 5 ms, and a few at the end
         assert!((10.0..500.0).contains(&reports), "{splitter}: {reports}");
         assert_eq!(output.result.elements["down1"].counters.held.packets, 0, "{splitter}");
     }
 }
 
-/// A link that will never send what it holds does not report for ever: the run ends as idle.
+/// A link that will never send its backlog does not report indefinitely: the run ends as idle.
 #[test]
 fn a_link_that_has_ended_falls_silent() {
     let folder = std::env::temp_dir().join(format!("quiclab-ended-{}", std::process::id()));
@@ -48,7 +48,7 @@ fn a_link_that_has_ended_falls_silent() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Batches take no notice of reports: the flow does the same, to the byte and the nanosecond.
+/// Batches ignore reports: the flow is the same, to the byte and the nanosecond.
 #[test]
 fn reports_do_not_disturb_batches() {
     let with = run_with(&[]);

@@ -1,9 +1,9 @@
-//! What splitters achieve: bounds derived from the links, and comparisons with batches.
+//! Throughput of splitters: bounds derived from the links, and comparisons with batches.
 
 use crate::common::*;
 
-/// Stream data in a datagram of 1280 B, as part of the 1324 B that a link serialises: IP and UDP 28 B, PDCP
-/// 2 B, Ethernet 14 B; short header and frame take at most 37 B.
+/// Stream data in a datagram of 1280 B, as a share of the 1324 B that a link serialises: IP and UDP 28 B,
+/// PDCP 2 B, Ethernet 14 B; short header and frame take at most 37 B.
 const DATA: f64 = (1280.0 - 37.0) / 1324.0;
 
 #[test]
@@ -14,7 +14,7 @@ fn adaptive_splitters_use_unequal_links() {
         .collect();
     println!("30 + 10: {results:?}");
     let (batches, adaptive) = (results[0], &results[1..]);
-    // equal batches cannot pass twice the slower link
+    // equal batches cannot exceed twice the slower link
     assert!(batches <= 2.0 * 10.0 * DATA + 1.0, "{batches}");
     for &goodput in adaptive {
         assert!(goodput > 1.2 * batches, "{goodput} beside {batches} Mbit/s");
@@ -103,7 +103,7 @@ fn a_share_of_the_packets_takes_all_links() {
     let output = run_with(&[("bearers.dc.duplication", "20 %")]);
     let sender = &output.result.elements["dc.ingress"].counters;
     let share = sender.created.packets as f64 / sender.received.packets as f64;
-    // received holds the reports, too; packets are those that were not consumed here
+    // received includes the reports; packets are those that were not consumed here
     let packets = (sender.received.packets - sender.consumed.packets) as f64;
     assert!((sender.created.packets as f64 / packets - 0.2).abs() < 1.0 / packets, "{share}");
     assert!(statistic(&output, "dc.egress", "duplicate_packets") > 0.0);

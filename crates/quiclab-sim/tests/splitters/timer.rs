@@ -1,4 +1,4 @@
-//! t-Reordering in whole runs: given up at once, and after the skew of the links.
+//! t-Reordering in whole runs: gaps given up immediately, and after the skew of the links.
 
 use crate::common::*;
 
@@ -12,8 +12,8 @@ fn a_timer_of_zero_never_holds_a_packet() {
     assert_eq!(statistic(&output, "dc.egress", "reordering_timer_ms"), 0.0);
 }
 
-/// The second link takes 40 ms longer: gaps stay open for about that long, and losses are given up after
-/// half as long again instead of 200 ms.
+/// The second link takes 40 ms longer: gaps stay open for about that long, and losses are given up after 1.5
+/// times that instead of 200 ms.
 #[test]
 fn an_adaptive_timer_follows_the_skew() {
     let adaptive = r#"{ kind = "adaptive" }"#;

@@ -1,4 +1,4 @@
-//! Algorithms of the start of a connection in whole runs of lab-quic and lab-tcp, against what their definitions say.
+//! Algorithms of the start of a connection in whole runs of lab-quic and lab-tcp, compared with their definitions.
 //!
 //! Every bound is computed from the parameters of the scenario by a formula that the test states; none was taken from a
 //! run.
@@ -19,7 +19,7 @@ const RATE: f64 = 100e6;
 /// CUBIC.
 const BETA: f64 = 0.7;
 
-/// One download in QUIC, paced at 1.25 windows in a round trip (RFC 9002 section 7.7), with windows that limit nothing.
+/// One download in QUIC, paced at 1.25 windows per round trip (RFC 9002 section 7.7), with windows that limit nothing.
 const QUIC: &str = r#"
 version = 1
 name = "start"
@@ -37,7 +37,7 @@ sender = { congestion_control = "cubic", send_window = "256 MiB" }
 receiver = { stream_receive_window = "256 MiB", connection_receive_window = "256 MiB" }
 "#;
 
-/// The same in TCP, paced by fq at twice the window in a round trip of slow start.
+/// The same in TCP, paced by fq at twice the window per round trip of slow start.
 const TCP: &str = r#"
 version = 1
 name = "start"
@@ -55,7 +55,7 @@ sender = { congestion_control = "cubic", pacing = { kind = "fq" }, tcp = { max_s
 receiver = { tcp = { receive_buffer = "256 MiB", max_receive_buffer = "256 MiB" } }
 "#;
 
-/// Text of a scenario, bytes of a packet that a window counts, and of its frame.
+/// Text of a scenario, bytes of a packet that the window counts, and bytes of its frame.
 const STACKS: [(&str, f64, f64); 2] = [(QUIC, 1200.0, 1242.0), (TCP, 1448.0, 1514.0)];
 
 fn run(text: &str, start: &str, sets: &[(&str, &str)]) -> RunOutput {
@@ -69,9 +69,9 @@ fn growth(output: &RunOutput, time: f64) -> f64 {
     value_at(&windows, time) / value_at(&windows, time - RTT)
 }
 
-/// A sender that is paced at N windows in a round trip and grows by `gain` bytes for each one acknowledged cannot keep its
-/// window in flight where N is small: with growth by g in a round trip, bytes that leave at N w are acknowledged, and added
-/// `gain` times, a round trip later, so that g ln g = N gain. At N = 2 the window limits: g is 1 + gain.
+/// A sender that is paced at N windows per round trip and grows by `gain` bytes for each one acknowledged cannot keep
+/// its window in flight if N is small: with growth by g in a round trip, bytes that leave at N w are acknowledged, and
+/// added `gain` times, a round trip later, so that g ln g = N gain. At N = 2 the window limits: g is 1 + gain.
 #[test]
 fn windows_double_or_triple_unless_pacing_is_too_slow() {
     let root = |product: f64| (0..50).fold(2.0_f64, |g, _| g - (g * g.ln() - product) / (g.ln() + 1.0));
@@ -85,8 +85,8 @@ fn windows_double_or_triple_unless_pacing_is_too_slow() {
     }
 }
 
-/// Section 3.3.1 of the draft: after recovery the window is beta times what path and queue hold, if only the queue drops; and
-/// never less than a third of beta times the window before it (section 3.3).
+/// Section 3.3.1 of the draft: after recovery the window is beta times the capacity of path and queue, if only the
+/// queue drops; and never less than a third of beta times the window before it (section 3.3).
 #[test]
 fn rapid_start_converges_to_beta_of_path_and_queue() {
     for (text, size, frame) in STACKS {
@@ -101,14 +101,14 @@ fn rapid_start_converges_to_beta_of_path_and_queue() {
         let path = (RATE * RTT / 8.0 / frame + queue) * size;
         let floor = before * BETA / 3.0;
         let expected = (path * BETA).max(floor);
-        // in TCP what is retransmitted and lost again counts twice
+        // in TCP a retransmission that is lost again counts twice
         let least = if text == TCP { floor } else { 0.98 * expected };
         assert!((least * 0.999..=1.02 * expected).contains(&after), "{after}: {least} to {expected}");
     }
 }
 
-/// Three bins of 0.35 initial round trips: the window becomes what the bottleneck delivers in 1.05 of them. Behind a queue
-/// of 8 bandwidth-delay products nothing is lost by then.
+/// Three bins of 0.35 initial round trips: the window becomes the amount that the bottleneck delivers in 1.05 of them.
+/// Behind a queue of 8 bandwidth-delay products nothing is lost by then.
 #[test]
 fn search_leaves_slow_start_at_what_the_path_holds() {
     for (text, size, frame) in STACKS {
@@ -121,8 +121,8 @@ fn search_leaves_slow_start_at_what_the_path_holds() {
     }
 }
 
-/// A window of 120 kB was saved: 60 kB, in whole segments in TCP, are the window from the moment when the initial window
-/// is acknowledged, and leave evenly in a round trip; then slow start goes on from what is in flight.
+/// A window of 120 kB was saved: 60 kB, in whole segments in TCP, are the window from the moment when the initial
+/// window is acknowledged, and leave evenly in a round trip; then slow start continues from the bytes in flight.
 #[test]
 fn careful_resume_jumps_to_half_of_the_saved_window() {
     const JUMP: f64 = 60_000.0;
@@ -148,7 +148,7 @@ fn careful_resume_jumps_to_half_of_the_saved_window() {
     }
 }
 
-/// Nothing is known but the RTT: 60 kB are the window before the first of them is acknowledged.
+/// Only the RTT is known: the window is 60 kB before the first of them is acknowledged.
 #[test]
 fn jump_start_jumps_with_the_first_rtt() {
     for (text, size, _) in STACKS {
@@ -160,8 +160,8 @@ fn jump_start_jumps_with_the_first_rtt() {
     }
 }
 
-/// The path holds a quarter of what was saved: the retreat leaves half of what was delivered by then, and slow start ends at
-/// beta times all that was delivered of the jump. Both are below the path with its queue.
+/// The path holds a quarter of the saved window: the retreat leaves half of the bytes delivered by then, and slow start
+/// ends at beta times the bytes delivered of the jump. Both are below the capacity of the path with its queue.
 #[test]
 fn careful_resume_retreats_from_a_path_that_holds_less() {
     let saved = r#"{ window = "5 MB", rtt = "100 ms" }"#;

@@ -1,4 +1,4 @@
-//! Scenarios with one flow, runs, and what the series of its sender say.
+//! Scenarios with one flow, runs, and the series of its sender.
 
 pub use crate::whole_runs::run_text;
 use quiclab_core::{Duration, Time};
@@ -11,9 +11,9 @@ pub const PACKET: f64 = 1500.0;
 
 /// One download on lab-tcp over a link `down` and a link `up` that only delays.
 ///
-/// Switched off: the window's restart after idle and HyStart, which none of the formulas knows, and buffers
-/// that limit the window. A lone segment is acknowledged as early as the kernel can: at the end of the next tick, in up to
-/// 2 ms, unless another one arrives before.
+/// Disabled: the window's restart after idle and HyStart, which none of the formulas covers, and buffers that
+/// limit the window. A lone segment is acknowledged as early as the kernel can: at the end of the next tick,
+/// in up to 2 ms, unless another one arrives before.
 pub const ONE_FLOW: &str = r#"
 version = 1
 name = "theory"
@@ -37,7 +37,7 @@ profile = "linux-7"
 tcp = { receive_buffer = "64 MiB", max_receive_buffer = "64 MiB", min_delayed_ack = "1 us", max_delayed_ack = "1 us" }
 "#;
 
-/// [`ONE_FLOW`] with other values.
+/// Runs [`ONE_FLOW`] with other values.
 pub fn run_one(sets: &[(&str, &str)]) -> RunOutput {
     run_seeded(sets, 7)
 }
@@ -51,7 +51,7 @@ pub fn sender(output: &RunOutput, name: &str) -> f64 {
     output.result.flows["f"].sender[name]
 }
 
-/// Both links delay by half of `rtt`.
+/// Values by which both links delay by half of `rtt`.
 pub fn halves(rtt_ms: f64) -> String {
     format!("{} us", (rtt_ms * 500.0) as u64)
 }
@@ -81,7 +81,7 @@ pub fn value_at(series: &[(f64, f64)], time: f64) -> f64 {
     series[after.checked_sub(1).expect("the series has begun")].1
 }
 
-/// Times at which a counter has grown since the sample before.
+/// Times at which a counter has grown since the previous sample.
 pub fn rises(series: &[(f64, f64)]) -> Vec<f64> {
     series.windows(2).filter(|pair| pair[1].1 > pair[0].1).map(|pair| pair[1].0).collect()
 }
@@ -96,7 +96,7 @@ pub fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// Most packets by which departures exceed what a rate brings since any earlier departure: the smallest
+/// Maximum number of packets by which departures exceed a rate since any earlier departure: the smallest
 /// bucket that they pass.
 pub fn burst(times: &[Time], rate: f64) -> f64 {
     let (mut most, mut least) = (0.0_f64, f64::INFINITY);

@@ -1,12 +1,12 @@
-//! What a run costs in events of the engine, which is a count and not a time: linear in what is sent, nothing for
-//! what is idle; and many flows at once.
+//! Cost of a run in events of the event loop, which is a count and not a time: linear in the bytes sent, zero for idle
+//! flows; and many flows at once.
 
 use super::common::*;
 use quiclab_sim::EndedBy;
 
-/// A fixed window of three times what the link holds, without losses: packets follow each other at the rate of the
+/// A fixed window of three times the capacity of the link, without losses: packets follow each other at the rate of the
 /// link from the first window on. While the receive window grows, by two segments for each, segments are acknowledged
-/// without a timer (Linux `tcp_grow_window`), which is an event less: 1 MiB are open after 350 of 7000.
+/// without a timer (Linux `tcp_grow_window`), which is an event less: 1 MiB is open after 350 of 7000.
 fn events_of(size: &str) -> f64 {
     let output = run_one(&[
         ("until", "workloads_done"),
@@ -27,7 +27,7 @@ fn four_times_the_bytes_are_four_times_the_events() {
     assert!((3.8..=4.2).contains(&ratio), "{ratio}");
 }
 
-/// The same with losses and a window that changes: nothing walks over what is long done.
+/// The same with losses and a window that changes: no step iterates over old state.
 #[test]
 fn four_times_the_bytes_are_four_times_the_events_with_losses() {
     let events = |size: &str| {
@@ -39,13 +39,13 @@ fn four_times_the_bytes_are_four_times_the_events_with_losses() {
         output.result.run.events as f64
     };
     let ratio = events("40 MB") / events("10 MB");
-    // a little less than four: what would be superlinear is the upper bound's matter
+    // a little less than four: superlinear cost would exceed the upper bound
     assert!((3.7..=4.2).contains(&ratio), "{ratio}");
 }
 
 /// After an answer nothing is outstanding: no retransmission timer runs (RFC 6298 section 5.2), and a delayed
-/// acknowledgement leaves within 200 ms. So no pause of more than that has events, however long it is. (All are longer
-/// than an RTO, too, after which the window would start again, if [`ONE_FLOW`] did not say otherwise.)
+/// acknowledgement leaves within 200 ms. So a longer pause has no events, whatever its length. (All are longer than an
+/// RTO, too, after which the window would restart without the options of [`ONE_FLOW`].)
 #[test]
 fn a_pause_has_no_events() {
     let events = |pause: &str| {
@@ -99,10 +99,9 @@ fn a_thousand_flows_share_a_link_and_repeat_exactly() {
     assert!(flows.values().all(|flow| !flow.failed && flow.delivered_bytes > 0));
     let delivered = flows.values().map(|flow| flow.delivered_bytes).sum::<u64>() as f64;
     let most = 1e9 / 8.0 * 3.0 * PAYLOAD / PACKET;
-    // 75 ms for handshake and request of the first flow, 25 ms on the way; from there on 200 packets per millisecond
-    // come to a link of 83, and a synchronous cut to 0.7 of link and queue is more than the link alone: it is
-    // never idle (what is dropped is dropped before it). At the end all windows, 100 ms of the link together, may
-    // wait behind gaps
+    // 75 ms for handshake and request of the first flow, 25 ms in transit; from there on 200 packets per millisecond
+    // arrive at a link of 83, and a synchronous cut to 0.7 of link and queue exceeds the link alone: it is never idle
+    // (drops occur before it). At the end all windows, 100 ms of the link together, may wait behind gaps
     let begin = 0.1;
     let end = 0.1;
     let share = delivered / most;

@@ -1,7 +1,7 @@
-//! CUBIC against RFC 9438: the window as a function of the time since a single loss.
+//! CUBIC compared with RFC 9438: the window as a function of the time since a single loss.
 //!
-//! In slow start the window is 10 packets and one for each that was acknowledged: when the loss of the n-th is
-//! noticed, n - 1 are, and W_max = 10 + n - 1. The next loss never comes.
+//! In slow start the window is 10 packets and one for each acknowledged one: when the loss of the n-th is detected, n -
+//! 1 are, and W_max = 10 + n - 1. No further loss occurs.
 
 use super::common::*;
 use quiclab_sim::RunOutput;
@@ -10,8 +10,8 @@ use quiclab_sim::RunOutput;
 const C: f64 = 410.0 / 1024.0;
 const BETA: f64 = 717.0 / 1024.0;
 
-/// The loss that ends slow start happens at a window of `w_max` packets. Numbers 0 and 1 on the link
-/// are the SYN-ACK and the ACK of the request.
+/// Runs a loss that ends slow start at a window of `w_max` packets. Numbers 0 and 1 on the link are the SYN-ACK and the
+/// ACK of the request.
 fn run_one_loss(w_max: u64, more: &[(&str, &str)]) -> RunOutput {
     let loss = format!(r#"{{ kind = "listed", packets = [{}] }}"#, w_max - 8);
     let mut sets = vec![("flows.f.sender.congestion_control", "cubic"), ("links.down.loss", loss.as_str())];
@@ -27,10 +27,10 @@ fn curve(w_max: f64, epoch: f64, time: f64) -> f64 {
     C * (time - k).powi(3) + w_max
 }
 
-/// The RTT is 100 ms, the burst of a round takes less than 5 ms of it. Linux computes the window that is due
-/// one RTT later and approaches it with the ACKs of the round, (target - window) / window each; so the
-/// window is between the curves one round behind and one round ahead. A jiffy (4 ms) and the length of the
-/// burst (5 ms) say when the curve has begun; and a packet is not divided.
+/// The RTT is 100 ms, the burst of a round takes less than 5 ms of it. Linux computes the window that is due one RTT
+/// later and approaches it with the ACKs of the round, (target - window) / window each; so the window is between the
+/// curves one round behind and one round ahead. The start of the curve is known to a jiffy (4 ms) and the length of the
+/// burst (5 ms); and a packet is not divided.
 #[test]
 fn after_a_loss_the_window_follows_the_cubic_curve() {
     let output = run_one_loss(
@@ -49,7 +49,7 @@ fn after_a_loss_the_window_follows_the_cubic_curve() {
     // recovery, of one round trip, comes first
     let start = rises(&series(&output, "congestion_events"))[0] + rtt;
     let k = ((w_max - epoch) / C).cbrt();
-    // both branches are seen: concave until K, convex after it
+    // both branches are covered: concave until K, convex after it
     assert!(start + 2.0 * k < 15.0);
     let mut seen = 0;
     for &(time, window) in windows.iter().filter(|(time, _)| *time > start + 2.0 * rtt) {
@@ -60,7 +60,7 @@ fn after_a_loss_the_window_follows_the_cubic_curve() {
         seen += 1;
     }
     assert!(seen > 2000);
-    // Reno's estimate (8/15 of a packet per round trip) stays below: it is the cubic curve that is seen
+    // Reno's estimate (8/15 of a packet per round trip) stays below: the cubic curve applies
     assert!(epoch + 8.0 / 15.0 * k / rtt < w_max);
 }
 
@@ -68,9 +68,9 @@ fn after_a_loss_the_window_follows_the_cubic_curve() {
 /// per round trip, in Linux 8/15. With an RTT of 10 ms and W_max = 49 that is 53 packets per second, and the cubic
 /// curve is below for the next seconds: it needs K = 3.4 s for the first 15.
 ///
-/// Linux grows one packet when the estimate is ahead by one, and that over a round: two packets behind;
-/// its divisor is rounded down, by 1/65 at most (15/8 of 35 packets); a burst of 12 us per packet adds to no
-/// round trip, but one ACK is late in each. Segments leave singly: pairs would leave a packet of the window unused.
+/// Linux grows by one packet when the estimate is ahead by one, and that over a round: two packets behind; its divisor
+/// is rounded down, by 1/65 at most (15/8 of 35 packets); a burst of 12 us per packet adds to no round trip, but one
+/// ACK is late in each. Segments leave singly: pairs would leave a packet of the window unused.
 #[test]
 fn small_windows_on_short_paths_grow_like_reno() {
     let output = run_one_loss(
@@ -114,7 +114,7 @@ fn a_cut_of_n_connections_is_that_of_one_of_them() {
         let n = f64::from(n);
         let expected = 349.0 * (n - 1.0 + 0.7) / n;
         let threshold = sender(&output, "ssthresh_bytes") / PAYLOAD;
-        // 717/1024 and whole packets are each less than a packet away
+        // 717/1024 and whole packets each differ by less than a packet
         assert!((threshold - expected).abs() < 1.5, "{threshold}, expected {expected}");
     }
 }

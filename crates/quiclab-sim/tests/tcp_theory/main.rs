@@ -1,7 +1,7 @@
-//! lab-tcp in whole runs against what theory says of it: closed forms of the literature and of the RFCs.
+//! lab-tcp in whole runs compared with theory: closed forms of the literature and of the RFCs.
 //!
 //! Every bound is computed from the parameters of the scenario by a formula that the test states; none was
-//! taken from a run. Scenarios switch off what a formula does not know, and say so.
+//! taken from a run. Scenarios disable mechanisms that a formula does not cover, and state it.
 
 #[path = "../whole_runs/mod.rs"]
 mod whole_runs;

@@ -1,8 +1,7 @@
 //! Spacing of packets behind the sender, for each kind of pacing.
 //!
-//! The window is fixed at W = 44 packets (what the 64 KiB hold that Linux announces at first) and the round
-//! trip is 44 ms. A link of 10 Gbit/s adds microseconds to it; 1 % is allowed for that. So the rates are known:
-//! f W / RTT.
+//! The window is fixed at W = 44 packets (the 64 KiB that Linux announces at first) and the round trip is 44 ms. A link
+//! of 10 Gbit/s adds microseconds to it; 1 % is allowed for that. So the rates are known: f W / RTT.
 
 use super::common::*;
 use quiclab_core::{Duration, Time};
@@ -25,7 +24,7 @@ fn departures_with(pacing: &str, more: &[(&str, &str)]) -> Vec<Time> {
     ];
     sets.extend(more);
     let times = departures(&run_one(&sets), 1000);
-    // the first leaves after 66 ms; a paced window takes at most a round trip and what pacing adds to it
+    // the first leaves after 66 ms; a paced window takes at most a round trip and the delay added by pacing
     assert!(times.len() > 600, "{} packets are not enough to say anything", times.len());
     times
 }
@@ -34,7 +33,7 @@ fn gaps(times: &[Time]) -> Vec<Duration> {
     times.windows(2).map(|pair| pair[1].since(pair[0])).collect()
 }
 
-/// Packets that leave at one instant: how many, and when.
+/// Times and sizes of groups of packets that leave at one instant.
 fn bursts(times: &[Time]) -> Vec<(Time, u32)> {
     let mut bursts: Vec<(Time, u32)> = Vec::new();
     for &time in times {
@@ -46,7 +45,7 @@ fn bursts(times: &[Time]) -> Vec<(Time, u32)> {
     bursts
 }
 
-/// What leaves before the first acknowledgement: one window.
+/// Departures before the first acknowledgement: one window.
 fn first_window(times: &[Time]) -> &[Time] {
     &times[..WINDOW as usize]
 }
@@ -79,13 +78,13 @@ fn even_pacing_never_lets_two_packets_leave_within_an_interval() {
     let interval = RTT / 1.25 / f64::from(WINDOW);
     let least = gaps(&times).into_iter().min().unwrap().as_secs_f64();
     assert!((interval..=1.01 * interval).contains(&least), "{least} s of {interval} s");
-    // and a window that nothing else holds uses each interval
+    // and a window without other limits uses each interval
     let first = gaps(first_window(&times)).into_iter().max().unwrap().as_secs_f64();
     assert!(first <= 1.01 * interval, "{first}");
 }
 
-/// 1.25 packets come into the bucket each millisecond. The first burst empties the bucket of 10; from there on a
-/// burst each millisecond holds one packet or two, 1.25 on average; two quanta are never longer than needed.
+/// 1.25 packets are added to the bucket each millisecond. The first burst empties the bucket of 10; from there on a
+/// burst each millisecond contains one packet or two, 1.25 on average; two quanta are never longer than needed.
 #[test]
 fn quantum_pacing_sends_bursts_a_millisecond_apart() {
     let times =
@@ -99,13 +98,13 @@ fn quantum_pacing_sends_bursts_a_millisecond_apart() {
     }
     // 34 packets at 1.25 per millisecond: 27.2 ms, the last one within a quantum
     assert!((27..=28).contains(&(bursts.len() - 1)), "{}", bursts.len());
-    // later, ACKs let go what the bucket holds, and nothing exceeds the rate and 10 packets
+    // later, ACKs release the contents of the bucket, and nothing exceeds the rate and 10 packets
     assert!(burst(&times, 1.25 * RATE) <= 10.01);
 }
 
-/// The rate is 2 W / RTT in slow start, which a fixed window without threshold never leaves: 2.9 MB/s, of which
-/// 2^-10 s is worth 1.95 segments: two, the least. Ten segments are not paced, after them a chunk leaves
-/// when the time of the one before, two segments at the rate, is over.
+/// The rate is 2 W / RTT in slow start, which a fixed window without threshold never leaves: 2.9 MB/s, of which 2^-10 s
+/// is worth 1.95 segments: two, the minimum. Ten segments are not paced; after them a chunk leaves when the time of the
+/// previous one, two segments at the rate, has elapsed.
 #[test]
 fn linux_pacing_sends_chunks_of_two_segments() {
     let times = departures_with(r#"{ kind = "linux" }"#, &[("flows.f.sender.tcp.gso_segments", "45")]);
@@ -118,16 +117,16 @@ fn linux_pacing_sends_chunks_of_two_segments() {
         sent += pair[1].1;
         // the window may end with half a chunk
         assert!(pair[1].1 == 2 || sent == WINDOW, "{} segments", pair[1].1);
-        // lateness, there is none, would shorten it
+        // lateness would shorten it, but there is none
         assert!(gap <= 1.01 * chunk, "{gap} s");
     }
-    // the first gap is that of the last of the unpaced segments
+    // the first gap is that after the last unpaced segment
     let least = bursts[1..].windows(2).map(|pair| pair[1].0.since(pair[0].0)).min().unwrap().as_secs_f64();
     assert!(least >= chunk, "{least} of {chunk}");
 }
 
-/// fq holds bursts, too: with segmentation offload, which TCP always has, they are those of Linux' own pacing. What waits in it
-/// leaves 10 us later (its timer's slack).
+/// fq also holds bursts: with segmentation offload, which TCP always has, they are those of Linux' own pacing. Packets
+/// that wait in it leave 10 us later (its timer's slack).
 #[test]
 fn fq_and_linux_pacing_release_the_same_bursts() {
     let [fq, linux] = ["fq", "linux"].map(|kind| departures_with(&format!(r#"{{ kind = "{kind}" }}"#), &[]));
@@ -142,7 +141,7 @@ fn without_offload_fq_sends_single_segments_at_the_rate() {
     let single = ("flows.f.sender.tcp.gso_segments", "1");
     let times = departures_with(r#"{ kind = "fq" }"#, &[single]);
     let first = first_window(&times);
-    // the tenth is the first to leave a wait behind it
+    // the tenth is the first followed by a wait
     assert_eq!(bursts(first)[0].1, 10);
     let interval = 1.0 / (2.0 * RATE);
     for gap in gaps(&first[10..]) {

@@ -1,9 +1,9 @@
-//! What Linux keeps of a destination: the second download between two hosts, over the split bearer of
+//! Metrics of a destination saved by Linux: the second download between two hosts, over the split bearer of
 //! scenarios/dual_connectivity.toml.
 //!
-//! Two links of 20 Mbit/s, 10 ms each way: the bandwidth-delay product is 75 packets of 1334 bytes, and the queues hold
-//! 200. Slow start without a threshold doubles the window beyond that, and loses a part of it that 100 packets are less
-//! than; a download of 10 MB, which takes two seconds at 40 Mbit/s, recovers during much of them.
+//! Two links of 20 Mbit/s, 10 ms each way: the bandwidth-delay product is 75 packets of 1334 bytes, and the queues
+//! have 200 packets. Slow start without a threshold doubles the window beyond that, and loses more than 100 packets
+//! of it; a download of 10 MB, which takes two seconds at 40 Mbit/s, is in recovery for much of that time.
 
 use crate::common::run_text;
 use quiclab_config::Document;
@@ -38,10 +38,11 @@ fn download(server: &str, size: &str, metrics: &str, seed: u64) -> FlowResult {
     output(server, size, metrics, seed).result.flows.remove("dc").expect("there is a flow `dc`")
 }
 
-/// The threshold is half of the window at the first loss, which is at least the 75 packets on their way and the 100 of one
-/// queue, and at most twice what fills all: 87 to 275. Where what the burst behind the reordering timer acknowledges looks
-/// like reordering, a second cut may follow (Linux: two recoveries, too), so that it is 43 at least. Above it the window grows by a packet in a round trip, of which 10 MB
-/// have fewer than the queues have room for.
+/// The threshold is half of the window at the first loss, which is at least the 75 packets in transit and the 100 of
+/// one queue, and at most twice the capacity of all: 87 to 275. Where the acknowledgements of the burst after the
+/// reordering timer resemble reordering, a second cut may follow (Linux: also two recoveries), so that it is 43 at
+/// least. Above it the window grows by a packet per round trip, of which 10 MB have fewer than the queues have room
+/// for.
 #[test]
 fn a_saved_threshold_spares_a_short_download_the_overshoot() {
     for seed in 1..=3 {
@@ -65,7 +66,7 @@ fn a_long_download_gains_little() {
     assert!((1.0..1.1).contains(&gain), "{gain}");
 }
 
-/// Since 5.6 only RTT and reordering are kept, and neither ends slow start.
+/// Since 5.6 only RTT and reordering are saved, and neither ends slow start.
 #[test]
 fn a_newer_kernel_keeps_no_threshold() {
     for server in ["linux-5.15", "linux-7"] {
@@ -76,8 +77,8 @@ fn a_newer_kernel_keeps_no_threshold() {
     }
 }
 
-/// Without the option nothing changes; with it, the run is a function of the seed, and nothing of the run before is
-/// among its events.
+/// Without the option nothing changes; with it, the run is a function of the seed, and its events do not include the
+/// previous run.
 #[test]
 fn the_run_before_is_seen_by_its_effect_alone() {
     let result = |metrics, seed| output("linux-5.3", "1 MB", metrics, seed).result;
@@ -87,11 +88,11 @@ fn the_run_before_is_seen_by_its_effect_alone() {
     assert_eq!((&once.digest, once.run.events), (&again.digest, again.run.events));
     assert_ne!(once.digest, other.digest);
     let packets = |run: &quiclab_sim::RunResult| run.flows["dc"].sender["packets_sent"];
-    let segments = 1e6 / 1268.0; // 1 MB, handshakes and what is lost beside it; two runs would have twice as many
+    let segments = 1e6 / 1268.0; // 1 MB, handshakes and losses; two runs would have twice as many
     assert!((segments..1.9 * segments).contains(&packets(&once)), "{}", packets(&once));
 }
 
-/// Nothing is lost on links with long queues: a slow start that never ended has found no threshold.
+/// Nothing is lost on links with long queues: a slow start that never ended has no threshold to save.
 #[test]
 fn a_slow_start_that_never_ended_keeps_no_threshold() {
     let flow = flow("linux-5.3", "1 MB", SAVED);
@@ -102,7 +103,7 @@ fn a_slow_start_that_never_ended_keeps_no_threshold() {
     assert!(!sender.contains_key("saved_ssthresh_bytes") && sender.contains_key("saved_rtt_ms"));
 }
 
-/// A download that is not done when the time is over: what closing its connection then would keep.
+/// A download that is incomplete at the end: the metrics saved if its connection were closed then.
 #[test]
 fn an_unfinished_run_before_counts_as_if_closed_at_its_end() {
     let flow = flow("linux-5.3", "1 GB", SAVED);

@@ -1,9 +1,9 @@
 //! The sawtooth of NewReno behind a drop-tail queue (RFC 5681 section 3.1; Chiu and Jain 1989).
 //!
-//! A link of R packets per second, round trip D without queue, a queue of Q packets (the one in service
-//! included). The pipe holds P = R D + Q packets. The window grows one packet per round trip; the first
-//! window above P loses one packet, which is noticed a round trip later, when the window has grown once more
-//! at most. Then it is halved.
+//! A link of R packets per second, round trip D without queue, a queue of Q packets (including the one in
+//! service). The pipe holds P = R D + Q packets. The window grows one packet per round trip; the first window
+//! above P loses one packet, which is detected a round trip later, when the window has grown once more at
+//! most. Then it is halved.
 
 use super::common::*;
 use quiclab_sim::RunOutput;
@@ -50,11 +50,11 @@ fn each_overflow_loses_one_packet_and_halves_the_window_once() {
         assert!((pipe().ceil()..=pipe().ceil() + 1.0).contains(&before), "{before} of {}", pipe());
         assert_eq!(at - value_at(&lost, cut - 0.002), 1.0, "one packet too many, one loss");
         assert_eq!(value_at(&threshold, cut) / PAYLOAD, (before / 2.0).floor());
-        // proportional rate reduction gets there within the round trip
+        // proportional rate reduction is complete within the round trip
         let after = value_at(&windows, cut + round_trip(before) + 0.002);
         assert_eq!(after, (before / 2.0).floor(), "at {cut} s");
     }
-    // every drop was noticed, the last may not have been yet
+    // every drop was detected, except possibly the last
     let dropped = output.result.elements["down"].counters.dropped.packets as f64;
     assert!((0.0..=1.0).contains(&(dropped - sender(&output, "lost_packets"))));
 }
@@ -77,8 +77,8 @@ fn the_window_grows_a_packet_per_round_trip() {
     }
 }
 
-/// A period has the rounds of all windows from m to M, the last of which tells of the loss, and the round
-/// trip of recovery. Which parts of the first and last round belong to the period, the sum does not say: a
+/// A period has the rounds of all windows from m to M, the last of which reveals the loss, and the round trip
+/// of recovery. The sum does not determine which parts of the first and last round belong to the period: a
 /// full round trip either way, 112 ms of 4.17 s.
 #[test]
 fn the_period_is_the_sum_of_the_round_trips() {
@@ -92,12 +92,12 @@ fn the_period_is_the_sum_of_the_round_trips() {
         let period = pair[1] - pair[0];
         assert!((period - expected).abs() <= round_trip(pipe()), "{period} s, expected {expected} s");
     }
-    // half of the pipe is more than the link holds without queue: it never runs empty after slow start, which
-    // takes at most two round trips of handshake and request and four of growth
+    // half of the pipe exceeds the capacity of the link without queue: it never runs empty after slow start,
+    // which takes at most two round trips of handshake and request and four of growth
     assert!(least * packet_time() > BASE_RTT);
     let idle = 6.0 * BASE_RTT / 100.0;
     let most_mbps = RATE_MBPS * PAYLOAD / PACKET;
-    // and what was lost went over the link twice at most
+    // and lost packets went over the link twice at most
     let lost = sender(&output, "lost_packets") / sender(&output, "packets_sent");
     let goodput = output.result.flows["f"].goodput_mbps;
     assert!(goodput <= most_mbps && goodput >= most_mbps * (1.0 - idle - lost), "{goodput} of {most_mbps}");

@@ -1,5 +1,5 @@
-//! Slow start: doubling (RFC 5681 section 3.1 with a segment of growth for each acknowledged), and what HyStart
-//! leaves of it (Ha, Rhee: "Taming the elephants", Computer Networks 55, 2011).
+//! Slow start: doubling (RFC 5681 section 3.1 with a segment of growth for each acknowledged), and its early end by
+//! HyStart (Ha, Rhee: "Taming the elephants", Computer Networks 55, 2011).
 
 use super::common::*;
 
@@ -30,7 +30,7 @@ fn slow_start_doubles_the_window_each_round_trip() {
 const RATE: f64 = 100e6;
 const RTT: f64 = 0.1;
 
-/// A link of 833 packets of bandwidth-delay product with a queue of twice as many.
+/// A link of 833 packets of bandwidth-delay product with a queue of twice that length.
 fn run_with_queue(exit: &str) -> quiclab_sim::RunOutput {
     let queue = format!("{}", (2.0 * bdp()) as u64);
     run_one(&[
@@ -49,10 +49,10 @@ fn bdp() -> f64 {
     RATE * RTT / (PACKET * 8.0)
 }
 
-/// Without pacing the ACKs of a window F come over F / rate. The train is long when it lasts half of the smallest RTT
-/// (and half a cushion of up to 1 ms): F is at least half of the BDP, and then half of the BDP has been
-/// acknowledged in this round, each with a packet of growth: the window is F + BDP / 2. The window before F was
-/// at most half of the BDP, or it had ended slow start itself, so F is at most the BDP: 1 to 1.5 BDP.
+/// Without pacing the ACKs of a window F arrive over F / rate. The train is long when it lasts half of the minimum RTT
+/// (and half a cushion of up to 1 ms): F is at least half of the BDP, and then half of the BDP has been acknowledged in
+/// this round, each with a packet of growth: the window is F + BDP / 2. The window before F was at most half of the
+/// BDP, or it had ended slow start itself, so F is at most the BDP: 1 to 1.5 BDP.
 #[test]
 fn hystart_leaves_slow_start_before_the_queue_overflows() {
     let output = run_with_queue("hystart-linux");
@@ -68,7 +68,7 @@ fn hystart_leaves_slow_start_before_the_queue_overflows() {
     assert_eq!(sender(&output, "lost_packets"), 0.0);
 }
 
-/// Nothing else ends slow start: the window doubles until BDP and queue are full, and overflows.
+/// Without an exit the window doubles until BDP and queue are full, and overflows.
 #[test]
 fn without_an_exit_slow_start_overflows_the_same_queue() {
     let output = run_with_queue("none");
@@ -78,8 +78,8 @@ fn without_an_exit_slow_start_overflows_the_same_queue() {
     assert_eq!(value_at(&phases, left - 0.001), 0.0);
     assert_eq!(value_at(&lost, left - 0.002), 0.0);
     assert!(output.result.elements["down"].counters.dropped.packets > 0);
-    // the threshold is 0.7 of a window that was noticed to be too large a round trip after it was: more than
-    // BDP and queue, at most twice
+    // the threshold is 0.7 of a window detected to be too large a round trip late: more than BDP and queue, at most
+    // twice
     let threshold = sender(&output, "ssthresh_bytes") / PAYLOAD;
     let pipe = 3.0 * bdp();
     assert!((0.7 * pipe..=0.7 * 2.0 * (pipe + 1.0)).contains(&threshold), "{threshold}");

@@ -42,7 +42,8 @@ start = "1 s"
 pub const RATE: f64 = 20e6;
 /// Windows of 1.25 bandwidth-delay products: 20 Mbit/s for 20 ms are 50 000 B.
 pub const WINDOW: f64 = 62_500.0;
-/// Bytes of an IP packet in the tunnel with a full segment of 1348 B: 40 B of headers and 12 B of timestamps.
+/// Length of an IP packet in the tunnel with a full segment of 1348 B: 40 B of headers and 12 B of
+/// timestamps.
 pub const INNER: f64 = 1400.0;
 /// The same on a link: DATAGRAM frame (3 B), short header with an ID of 8 B and 4 B of number at most (13 B), tag (16 B),
 /// UDP and IP (28 B).
@@ -62,7 +63,7 @@ pub fn statistic(output: &RunOutput, element: &str, name: &str) -> f64 {
     output.result.elements[element].statistics[name]
 }
 
-/// A value that the receiver of a flow reports.
+/// A value reported by the receiver of a flow.
 pub fn received(output: &RunOutput, flow: &str, name: &str) -> f64 {
     output.result.flows[flow].receiver[name]
 }

@@ -1,4 +1,4 @@
-//! What a ping feels of a download beside it.
+//! Effect of a download on a concurrent ping.
 
 use super::common::*;
 
@@ -7,15 +7,15 @@ fn idle_ms() -> f64 {
     20.0 + 2.0 * OUTER * 8.0 / RATE * 1e3
 }
 
-/// With windows of 1.25 bandwidth-delay products, a quarter of one waits in the links: 5 ms. A ping has a queue of its
-/// own in the tunnel and waits for one packet there.
+/// With windows of 1.25 bandwidth-delay products, a quarter of one waits in the links: 5 ms. A ping has its own queue
+/// in the tunnel and waits for one packet there.
 #[test]
 fn per_flow_queues_keep_a_ping_fast() {
     let output = run_with(&[]);
     let mean = received(&output, "ping", "rtt_ms_mean");
     assert!((idle_ms()..=idle_ms() + 10.0).contains(&mean), "{mean}");
     assert!(received(&output, "ping", "rtt_ms_max") <= idle_ms() + 15.0);
-    // a standing queue is what CoDel ends: the mean stays below its target of 5 ms
+    // CoDel ends a standing queue: the mean stays below its target of 5 ms
     assert!(statistic(&output, "vpn.server", "queue_sojourn_ms") < 5.0);
     assert!(statistic(&output, "vpn.server", "codel_drops") >= 1.0);
 }
@@ -30,19 +30,20 @@ fn one_queue_for_all_makes_it_slow() {
     assert!(longest <= 10e6 * 8.0 / (2.0 * RATE) * 1e3, "no longer than 10 MB take: {longest}");
 }
 
-/// Nothing waits behind the queue: a link never holds more than the window of its path, which counts neither IP nor UDP.
+/// No queue behind that of the tunnel: a link never holds more than the window of its path, which counts neither IP nor
+/// UDP.
 #[test]
 fn paths_hold_no_more_than_their_windows() {
     let output = run_with(&[FIFO]);
     for link in ["down1", "down2"] {
         let longest = statistic(&output, link, "queue_longest_bytes");
-        // acknowledgements of what comes up need no window: one for two packets that are under way
+        // acknowledgements of packets in the other direction need no window: one for two packets in transit
         let most = WINDOW * OUTER / (OUTER - 28.0) + 10.0 * 80.0;
         assert!(longest <= most, "{link}: {longest}");
     }
 }
 
-/// A packet that carries a ping's small datagrams alone is not full: in PQUIC it waits for the next ones.
+/// A packet that contains only a ping's small datagrams is not full: in PQUIC it waits for the next ones.
 #[test]
 fn a_small_ping_waits_until_a_packet_of_pquic_is_full() {
     let alone = [

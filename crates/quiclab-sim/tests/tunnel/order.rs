@@ -1,4 +1,5 @@
-//! Order: over unequal paths packets overtake each other, unless the far end waits for those that are missing.
+//! Order: over unequal paths packets overtake each other, unless the remote end waits for those that are
+//! missing.
 
 use super::common::*;
 
@@ -15,7 +16,8 @@ fn packets_overtake_each_other_on_unequal_paths() {
     assert!(unequal > 2.0 * equal, "{unequal}, on equal paths {equal}");
 }
 
-/// The paths differ by 20 ms and what waits in their links; nothing is lost, so a wait of 100 ms never ends early.
+/// The paths differ by 20 ms and the queues in their links; nothing is lost, so a wait of 100 ms never ends
+/// early.
 #[test]
 fn a_resequencer_hides_it_from_the_flows() {
     let sets = [&UNEQUAL[..], &[("tunnels.vpn.resequencing", "100 ms")]].concat();
@@ -46,8 +48,8 @@ fn copies_on_both_paths_outlive_losses() {
     assert!(lost <= 8.0, "{lost}: five standard deviations above 2");
 }
 
-/// What a path has lost comes from the other end within the wait, so that TCP repeats nothing, and a ping of another flow does not
-/// wait for it.
+/// Packets that a path has lost are retransmitted by the remote end within the wait, so that TCP retransmits
+/// nothing, and a ping of another flow does not wait for them.
 #[test]
 fn repair_hides_the_losses_of_a_path() {
     let lossy =
@@ -63,7 +65,7 @@ fn repair_hides_the_losses_of_a_path() {
     let part = |output: &quiclab_sim::RunOutput| repeated(output) / lost(output);
     assert!(part(&with) < 0.1 && part(&without) > 0.5, "{} and {}", part(&with), part(&without));
     assert!(goodput(&with) > 1.5 * goodput(&without), "{:?} and {:?}", goodput(&with), goodput(&without));
-    // 200 ms is how long what waits in order would wait for a packet that is lost for good
+    // 200 ms is the time that packets in order would wait for one that is permanently lost
     let slowest = |output: &quiclab_sim::RunOutput| received(output, "ping", "rtt_ms_max");
     assert!(
         slowest(&with) < 150.0 && slowest(&without) > 200.0,

@@ -1,4 +1,4 @@
-//! Which path takes how much.
+//! Shares of the paths.
 
 use super::common::*;
 
@@ -22,7 +22,7 @@ fn a_saturated_tunnel_uses_paths_by_their_rate() {
     }
 }
 
-/// Below saturation the scheduler decides: 4 Mbit/s fit on either path.
+/// Below saturation the scheduler decides: either path suffices for 4 Mbit/s.
 #[test]
 fn below_saturation_the_scheduler_decides() {
     let light = r#"{ kind = "datagrams", rate = "4 Mbit/s", size = "1372 B", duration = "10 s" }"#;
@@ -44,7 +44,8 @@ fn below_saturation_the_scheduler_decides() {
     assert!(first / (first + second) > 0.99, "{first}, {second}");
 }
 
-/// A path that loses everything after a while: what it held is lost, and the other goes on alone.
+/// A path that loses everything after a while: its packets in transit are lost, and the other continues
+/// alone.
 #[test]
 fn a_dead_path_does_not_stop_the_other() {
     for carrier in ["connections", "multipath"] {

@@ -20,7 +20,7 @@ fn published(second_queue: &str, sets: &[(&str, &str)]) -> quiclab_sim::RunOutpu
     run_with(&all)
 }
 
-/// A ping in the second queue passes the FIFO and the window. What it finds is in the links: of windows of 1.25
+/// A ping in the second queue passes the FIFO and the window. Its remaining delay is in the links: of windows of 1.25
 /// bandwidth-delay products a quarter, 5 ms, and the packets that need no window themselves.
 #[test]
 fn a_ping_in_the_second_queue_does_not_wait_behind_the_first() {
@@ -34,8 +34,8 @@ fn a_ping_in_the_second_queue_does_not_wait_behind_the_first() {
     assert_eq!(statistic(&output, "vpn.server", "uncontrolled_packets"), 100.0);
 }
 
-/// The build without congestion control of datagrams: nothing limits what the links get. They have the queue, more than the
-/// quarter of a bandwidth-delay product that windows leave them.
+/// The build without congestion control of datagrams: the amount sent to the links is not limited. They have the queue,
+/// more than the quarter of a bandwidth-delay product that windows leave them.
 #[test]
 fn without_congestion_control_the_links_have_the_queue() {
     let output = published(r#", second_queue = "all""#, &[]);
@@ -44,7 +44,8 @@ fn without_congestion_control_the_links_have_the_queue() {
     }
 }
 
-/// The first path takes no datagram with a full segment: these wait for the second, and none is dropped for its size.
+/// The first path is too small for a datagram with a full segment: these wait for the second, and none is dropped for
+/// its size.
 #[test]
 fn what_does_not_fit_a_path_waits_for_the_other() {
     let sizes = ("tunnels.vpn.datagram_sizes", r#"["1250 B", "1452 B"]"#);
@@ -54,12 +55,12 @@ fn what_does_not_fit_a_path_waits_for_the_other() {
     let goodput = output.result.flows["load"].goodput_mbps;
     let alone = RATE / 1e6 * 1348.0 / OUTER;
     assert!((0.8 * alone..=alone).contains(&goodput), "the rate of one path: {goodput}");
-    // without a rule for it the other pipeline drops what it has given to the wrong path
+    // without a rule for it the other pipeline drops packets passed to the wrong path
     let direct = run_with(&[sizes, ("tunnels.vpn.carrier", "multipath")]);
     assert!(statistic(&direct, "vpn.server", "too_large_packets") > 0.0);
 }
 
-/// Segments of 1100 B fit both paths: nothing waits.
+/// Segments of 1100 B fit both paths: no packet waits.
 #[test]
 fn equal_or_small_datagrams_wait_for_no_mtu() {
     let fits = ("flows.load.sender.tcp.mss", "1100 B");

@@ -1,4 +1,4 @@
-//! Tunnels that cannot be are refused by name.
+//! Tunnels that are impossible are rejected, with the name of the field.
 
 use super::common::*;
 

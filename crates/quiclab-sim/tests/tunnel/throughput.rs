@@ -1,8 +1,8 @@
-//! What the paths carry together.
+//! Throughput of the paths together.
 
 use super::common::*;
 
-/// What two links of 20 Mbit/s carry of a download: the payload's part of each packet on the wire.
+/// Maximum goodput of a download over two links of 20 Mbit/s: the payload's share of each packet on the wire.
 fn ceiling() -> f64 {
     2.0 * RATE * 1348.0 / OUTER / 1e6
 }

@@ -1,5 +1,5 @@
-//! Windows of the paths: those of congestion control, with and without a back-off for lost datagrams (section 4.5 of the
-//! tunnel thesis).
+//! Windows of the paths: those of congestion control, with and without a back-off for lost datagrams (section 4.5 of
+//! the tunnel thesis).
 
 use super::common::*;
 use quiclab_sim::RunOutput;
@@ -29,7 +29,7 @@ fn series(output: &RunOutput, name: &str) -> Vec<f64> {
     (0..series.value.len()).filter(mine).map(|index| series.value[index]).collect()
 }
 
-/// How often the window of the first path has shrunk.
+/// Number of decreases of the window of the first path.
 fn reductions(output: &RunOutput) -> usize {
     series(output, "path1_cwnd_bytes").windows(2).filter(|pair| pair[1] < pair[0]).count()
 }
@@ -38,7 +38,7 @@ fn largest(values: &[f64]) -> f64 {
     values.iter().copied().fold(0.0, f64::max)
 }
 
-/// Both grow beyond what the path and its buffer of 40 packets hold, so that packets are lost. With back-off that
+/// Both grow beyond the capacity of the path and its buffer of 40 packets, so that packets are lost. With back-off that
 /// reduces the window; without it the window only grows, and more is in flight than 1.25 bandwidth-delay products.
 #[test]
 fn without_back_off_the_window_only_grows() {
@@ -53,7 +53,7 @@ fn without_back_off_the_window_only_grows() {
     }
 }
 
-/// What the window lets out waits in the link, where no discipline tells flows apart: the ping waits, too.
+/// Packets within the window wait in the link, where no discipline distinguishes flows: the ping waits, too.
 #[test]
 fn the_queue_moves_from_the_tunnel_into_the_path() {
     let (fixed, grows) = (run_with(&[]), with_control("cubic", false, "350"));

@@ -1,8 +1,8 @@
-//! A queue at the sending end, from which links get no more than they desire.
+//! A queue at the sending end, from which links get at most their desired buffer.
 //!
-//! After 3GPP TS 38.425 section 5.4.2: the node that hosts PDCP sends a corresponding node data up to
-//! its desired buffer size, counted from the highest PDCP SN that was transmitted (unacknowledged mode; a link
-//! here repeats nothing), and keeps the rest.
+//! After 3GPP TS 38.425 section 5.4.2: the node that hosts PDCP sends a corresponding node data up to its
+//! desired buffer size, counted from the highest PDCP SN that was transmitted (unacknowledged mode; a link
+//! here retransmits nothing), and keeps the rest.
 //!
 //! | | TS 38.425 | here |
 //! | --- | --- | --- |
@@ -11,7 +11,7 @@
 //! | a desired buffer smaller than a packet, or 0 | nothing is sent | one packet is sent if nothing else is unreported: a link reports only while it has something |
 //! | a link that does not report | polled: a flag in DL USER DATA asks for a report | polled by one packet, more than it desires, each `poll_interval`: a packet makes a link report |
 //! | which of several links | left open | the one whose desired buffer is filled least, relative to its size; of equal ones the first |
-//! | discard timer of PDCP | discards what waits too long | none: drop-tail by packets |
+//! | discard timer of PDCP | discards packets that wait too long | none: drop-tail by packets |
 
 use super::super::link_estimate::LinkEstimate;
 use crate::counters::Count;
@@ -56,7 +56,7 @@ impl FlowControl {
         self.queue.push_back(packet);
     }
 
-    /// The next packet and its link, if a link wants it, or has to be polled.
+    /// The next packet and its link, if a link desires it or has to be polled.
     pub(in crate::bearer) fn pop(
         &mut self,
         now: Time,
@@ -70,7 +70,7 @@ impl FlowControl {
         Some((link, packet))
     }
 
-    /// What waits.
+    /// Packets and bytes that wait.
     pub(in crate::bearer) const fn held(&self) -> Count {
         self.held
     }
@@ -80,12 +80,13 @@ impl FlowControl {
         self.longest
     }
 
-    /// When the next link is polled, if it stays silent; `None`: nothing waits, or no link has to be.
+    /// Time of the next poll of a link, if it stays silent; `None` if nothing waits, or no link has to be
+    /// polled.
     pub(in crate::bearer) fn next_wake(&self, links: &[LinkEstimate]) -> Option<Time> {
         if self.queue.is_empty() { None } else { links.iter().filter_map(|link| self.next_poll(link)).min() }
     }
 
-    /// When `link` is polled; `None`: it has reported all that it got.
+    /// Time of the next poll of `link`; `None` if it has reported everything sent to it.
     fn next_poll(&self, link: &LinkEstimate) -> Option<Time> {
         let waits = link.unreported() > ByteCount::ZERO;
         waits.then(|| link.heard.max(link.last_sent) + self.poll_interval)
@@ -140,7 +141,7 @@ mod tests {
     fn links_get_what_they_desire() {
         let (mut queue, mut links) = (filled(20), [known(), known()]);
         assert_eq!(drain(&mut queue, &mut links, 0), [0, 1, 0, 1, 0, 1]);
-        // link 1 has sent two packets and wants 4000 B: three more
+        // link 1 has sent two packets and desires 4000 B: three more
         let transmitted = Count { packets: 2, bytes: 2000 };
         let desired_buffer = ByteCount::from_bytes(4000);
         links[1]
@@ -160,7 +161,8 @@ mod tests {
         }
     }
 
-    /// Link 0 gets its 3000 B and says nothing: a packet at 100 ms, the next 100 ms after it, until it reports.
+    /// Link 0 gets its 3000 B and does not report: a packet at 100 ms, the next 100 ms later, until it
+    /// reports.
     #[test]
     fn a_link_that_does_not_report_is_polled() {
         let (mut queue, mut links) = (filled(20), [known()]);

@@ -1,5 +1,5 @@
-//! A function of the experimenter chooses the link, from what the sending end knows: what it has sent over each link, and
-//! what the link has reported.
+//! A user-defined function chooses the link from the state of the sending end: what it has sent over each
+//! link, and the reports of the link.
 
 use crate::bearer::link_estimate::LinkEstimate;
 use crate::time::{Duration, Time};
@@ -8,8 +8,8 @@ use std::fmt;
 
 /// Chooses the link of each packet of a bearer.
 pub trait ChooseLink: Send {
-    /// The index of the link that `packet` takes; `None` if the function has failed, which whoever made it knows: the run is to
-    /// end, and the rest of the packets take the first link.
+    /// Returns the index of the link for `packet`; `None` if the function has failed, which its owner
+    /// records: the run is to end, and the remaining packets take the first link.
     fn choose(&mut self, packet: SplitPacket, links: &[LinkView]) -> Option<usize>;
 }
 
@@ -24,7 +24,7 @@ pub struct SplitPacket {
     pub size: ByteCount,
 }
 
-/// What the sending end of a bearer knows of a link; sizes are with the PDCP header.
+/// State of a link as known to the sending end of a bearer; sizes include the PDCP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkView {
     /// Packets sent over it.
@@ -35,11 +35,11 @@ pub struct LinkView {
     pub unreported: ByteCount,
     /// Estimated rate; `start_rate` before it is measured.
     pub rate: DataRate,
-    /// Estimated delay after serialisation; 0 before anything was reported as delivered.
+    /// Estimated delay after serialisation; 0 before the first report of a delivery.
     pub base_delay: Duration,
-    /// Reports heard.
+    /// Reports received.
     pub reports: u64,
-    /// When the last one was heard; 0 before the first one.
+    /// Arrival time of the last report; 0 before the first one.
     pub heard: Time,
     /// Packets that the link has reported as lost.
     pub lost_packets: u64,
@@ -63,7 +63,7 @@ impl LinkView {
     }
 }
 
-/// Asks the function.
+/// Splitter that calls the function.
 pub(in crate::bearer) struct Function {
     function: Box<dyn ChooseLink>,
     /// Reused for each packet.
@@ -78,7 +78,7 @@ impl Function {
     /// The link of a packet.
     ///
     /// # Panics
-    /// If the function names a link that is not there.
+    /// If the function returns the index of a link that does not exist.
     pub(in crate::bearer) fn next(&mut self, packet: SplitPacket, links: &[LinkEstimate]) -> usize {
         self.views.clear();
         self.views.extend(links.iter().map(LinkView::of));

@@ -1,16 +1,15 @@
 //! Each packet takes the link on which it is expected to arrive first.
 //!
-//! Expected is (backlog + packet) / rate + base delay, with rate and base delay from reports
-//! ([`LinkEstimate`]). The backlog is what was sent and not yet reported as transmitted or lost, as it
-//! drains at that rate meanwhile: from the time of the last report on, and between reports. Among equals the
-//! first link is taken. Packets are expected to arrive in the order of their numbers then, so that
-//! receiving ends wait little.
+//! The expected delay is (backlog + packet) / rate + base delay, with rate and base delay from reports
+//! ([`LinkEstimate`]). The backlog is what was sent and not yet reported as transmitted or lost, drained at
+//! that rate since the last report. Of equal links the first is taken. Thus packets are expected to arrive in
+//! the order of their numbers, and receiving ends wait little.
 //!
 //! The idea is that of Earliest Delivery Path First (Chebrolu and Rao, "Bandwidth aggregation for
 //! real-time applications in heterogeneous wireless networks", IEEE Trans. Mobile Computing 5(4),
 //! 2006, section 4), which knows the bandwidths; here they are measured.
 //!
-//! A link that looks slow would get nothing and never be measured again: one that has had no packet for
+//! A link with a low estimate would get nothing and never be measured again: one that has had no packet for
 //! `probe_interval` gets the next.
 
 use super::super::MAX_LINKS;
@@ -25,7 +24,7 @@ pub(in crate::bearer) struct LeastExpectedArrival {
     links: [Backlog; MAX_LINKS],
 }
 
-/// What a link is thought to have before it, at a time.
+/// Assumed backlog of a link at a given time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Backlog {
     bytes: ByteCount,
@@ -52,7 +51,7 @@ impl LeastExpectedArrival {
         (0..links.len()).map(arrival).min().map_or(0, |(_, link)| link)
     }
 
-    /// A packet of `size` goes to `link`.
+    /// Handles the sending of a packet of `size` to `link`.
     pub(in crate::bearer) fn on_sent(
         &mut self,
         now: Time,
@@ -64,7 +63,7 @@ impl LeastExpectedArrival {
         self.links[link] = Backlog { bytes: drained.bytes + size, at: now, last_sent: now };
     }
 
-    /// A report of `link` has been heard.
+    /// Handles a report of `link`.
     pub(in crate::bearer) fn on_report(&mut self, now: Time, link: usize, known: &LinkEstimate) {
         let measured = Backlog {
             bytes: known.unreported(),
@@ -81,7 +80,7 @@ impl Backlog {
         Self { bytes: left, at: now, ..self }
     }
 
-    /// How long the backlog and a packet of `size` take.
+    /// Time to transmit the backlog and a packet of `size`.
     fn time_of(self, known: &LinkEstimate, size: ByteCount) -> Duration {
         known.rate().time_for(self.bytes + size)
     }

@@ -1,13 +1,13 @@
 //! Batches whose shares follow the measured rates of the links.
 //!
-//! At the start of each batch every link is credited with its part of the batch, which is that of its
-//! rate in the sum of all rates, but not less than `floor`: so a link that has become slow still gets
-//! packets, which show when it is fast again. The links with the largest credit get the packets, one by
-//! one, in the order of links; a credit that was not used stays. So the shares are exact over many
-//! batches, even where a batch is shorter than there are links.
+//! At the start of each batch every link is credited with its share of the batch, which is the ratio of its
+//! rate to the sum of all rates, but not less than `floor`: thus a link that has become slow still gets
+//! packets, which show when it is fast again. The links with the largest credit get the packets, one by one,
+//! in the order of links; unused credit remains. Thus the shares are exact over many batches, even where a
+//! batch has fewer packets than there are links.
 //!
-//! No published scheduler is meant; the batches are those of Hasselquist et al. 2022, whose section on
-//! shares sets them by hand to the ratio of the bandwidths.
+//! This is no published scheduler; the batches are those of Hasselquist et al. 2022, whose section on shares
+//! sets them by hand to the ratio of the bandwidths.
 
 use super::super::MAX_LINKS;
 use super::super::link_estimate::LinkEstimate;
@@ -20,7 +20,7 @@ const PACKET: i64 = 1 << 20;
 #[derive(Debug)]
 pub(in crate::bearer) struct Proportional {
     batch_packets: u32,
-    /// Least share of a link.
+    /// Minimum share of a link.
     floor: f64,
     /// Credit of each link, in packets of `PACKET`.
     credit: [i64; MAX_LINKS],
@@ -117,7 +117,7 @@ mod tests {
     }
 
     proptest! {
-        /// Over many batches each link has its share to one packet for each link, and none starves.
+        /// Over many batches each link has its share, within one packet per link, and none starves.
         #[test]
         fn shares_are_exact_in_the_long_run(
             batch in 1u32..20,

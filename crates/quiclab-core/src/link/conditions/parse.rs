@@ -1,4 +1,4 @@
-//! From the text of a file to rows.
+//! Parser of the rows of a file.
 
 use crate::link::ConditionRow;
 use crate::link::trace::TraceError;
@@ -6,12 +6,12 @@ use crate::link::trace::parse::{Column, DECIMAL, lines, shortened};
 use crate::time::Duration;
 use crate::units::{DataRate, Probability};
 
-/// Rows of a file at most: they are kept in memory.
+/// Maximum number of rows of a file: they are kept in memory.
 const MAX_ROWS: usize = 1_000_000;
-/// Units of a probability in which a loss is read, exactly.
+/// Number of units of a loss probability of 1, in which losses are parsed exactly.
 const LOSS_UNITS: u64 = 1_000_000_000_000;
 
-/// What a column holds.
+/// Quantity in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quantity {
     Time,
@@ -22,7 +22,7 @@ enum Quantity {
     Up,
 }
 
-/// Name, quantity and unit of each column: how many ns, bit/s or parts of a probability one is.
+/// Name, quantity and unit of each column: the number of ns, bit/s or parts of a probability.
 const COLUMNS: [(&str, Quantity, u64); 12] = [
     ("time_s", Quantity::Time, 1_000_000_000),
     ("time_ms", Quantity::Time, 1_000_000),
@@ -93,7 +93,7 @@ fn columns(line: usize, header: &str) -> Result<Vec<(Column, Quantity)>, String>
     Ok(found)
 }
 
-/// Puts the value `text` of a column into `row`; an empty one is that of the row before.
+/// Sets the value `text` of a column in `row`; an empty one is that of the row before.
 fn read(
     row: &mut ConditionRow,
     column: &Column,

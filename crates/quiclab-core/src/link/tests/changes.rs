@@ -1,4 +1,4 @@
-//! Links that their driver changes: by hand, and against the same changes as conditions over time.
+//! Links that their driver changes: by hand, and compared with the same changes as conditions over time.
 
 use super::*;
 use crate::link::{ConditionRow, ConditionsConfig, LinkConfig, WhileDown};
@@ -99,7 +99,7 @@ fn a_longer_route_delays_what_leaves_from_then_on_and_a_shorter_one_lets_none_ov
     assert_eq!(log.delivered_micros(), [10_099, 15_100, 15_200, 15_200]);
 }
 
-/// What changes a link at some times is the same as conditions over time with the same values.
+/// Changes of a link at given times, equal to conditions over time with the same values.
 #[derive(Clone, Debug)]
 struct Row {
     after: u64,

@@ -28,11 +28,11 @@ fn rate_and_delay_are_those_of_the_time() {
         ConditionRow { rate: Some(DataRate::from_mbps(4)), delay: Some(millis(20)), ..row(2) },
         ConditionRow { delay: Some(millis(1)), ..row(40) },
     ];
-    // the second is half out at the step, and its serialisation ends after it
+    // the second is half transmitted at the step, and its serialisation ends after it
     let arrivals = packets(&[(0, 1000), (1500, 1000), (39_000, 400), (40_000, 400)]);
     let mut config = changing(TraceEnd::Hold, WhileDown::Hold, &rows);
     let log = drive(&mut link(&config), &arrivals);
-    // the last one waits for the one before, which left with 20 ms
+    // the last one waits for the previous one, which left with 20 ms
     assert_eq!(log.delivered_micros(), [11_000, 23_000, 59_800, 59_800]);
     config.delay.reorder = true;
     let log = drive(&mut link(&config), &arrivals);
@@ -73,17 +73,17 @@ fn while_down_packets_wait_or_are_lost() {
         ConditionRow { up: Some(true), ..row(5) },
         row(8),
     ];
-    // the second is half out when the link goes down
+    // the second is half transmitted when the link goes down
     let arrivals = packets(&[(0, 500), (500, 1000), (2000, 100), (9500, 100)]);
     let log = drive(&mut link(&changing(TraceEnd::Hold, WhileDown::Hold, &rows)), &arrivals);
     assert_eq!(log.delivered_micros(), [10_500, 15_500, 15_600, 19_600]);
     let log = drive(&mut link(&changing(TraceEnd::Hold, WhileDown::Lose, &rows)), &arrivals);
     assert_eq!(log.delivered_ids(), [0, 3]);
     assert_eq!(log.dropped_for(DropReason::LinkDown), [1, 2]);
-    // again from 8 ms on: down from 9 ms on
+    // repeated from 8 ms on: down from 9 ms on
     let log = drive(&mut link(&changing(TraceEnd::Loop, WhileDown::Hold, &rows)), &arrivals);
     assert_eq!(log.delivered_micros(), [10_500, 15_500, 15_600, 23_100]);
-    // without a rate, what arrives is lost
+    // without a rate, arriving packets are lost
     let mut config = changing(TraceEnd::Loop, WhileDown::Lose, &rows);
     config.rate = None;
     let log = drive(

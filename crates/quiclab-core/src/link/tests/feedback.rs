@@ -5,7 +5,7 @@ use crate::delivery_status::DeliveryStatus;
 use crate::link::FeedbackConfig as Config;
 use crate::packet::Payload;
 
-/// A byte takes a microsecond, then 3 ms; room for 7 packets; a report each 5 ms, 1 ms on the way.
+/// A byte takes a microsecond, then 3 ms; room for 7 packets; a report each 5 ms with a delay of 1 ms.
 fn reporting() -> Link {
     let [interval, delay, desired_buffer] = [5, 1, 15].map(Duration::from_millis);
     link(&crate::link::LinkConfig {
@@ -68,7 +68,7 @@ fn a_burst_is_reported_until_it_is_over() {
     let mut sample = Metrics::default();
     link.sample(at(20), &mut sample);
     assert_eq!(sample.get("sent_bytes"), Some(7.0 * 998.0));
-    // a packet later on starts the interval anew
+    // a later packet restarts the interval
     link.receive(at(100), Port(0), of_bearer(), &mut out);
     let later = reports(&mut link, &mut out);
     assert_eq!(later.iter().map(|(time, _)| *time).collect::<Vec<_>>(), [at(106)]);

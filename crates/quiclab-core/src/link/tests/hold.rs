@@ -45,7 +45,7 @@ fn packets_held_at_one_time_do_not_pass_each_other() {
     assert_eq!(order, [0, 1, 4, 5, 2, 3, 6, 7, 8, 9]);
 }
 
-/// Numbers are those of listed losses: a lost packet counts. One that is to be held and is lost is lost.
+/// Numbers are those of listed losses: a lost packet counts. A packet to be held can be lost before.
 #[test]
 fn numbers_are_those_of_arrivals() {
     let loss = Some(Loss::Listed { packets: vec![2, 5] });

@@ -1,4 +1,4 @@
-//! A link whose queue does not always serve what waits.
+//! A link whose queue does not always release a waiting packet.
 
 use super::*;
 use crate::queue::Paced;

@@ -1,4 +1,4 @@
-//! A whole link under random operations: what must hold whatever arrives.
+//! A whole link under random operations: invariants for all arrivals.
 
 use super::*;
 use crate::link::trace::TraceCursor;
@@ -150,7 +150,7 @@ fn arrivals() -> impl Strategy<Value = Vec<(Time, Packet)>> {
 }
 
 prop_compose! {
-    /// Any link, ready to be built as often as wanted.
+    /// Any link, as a function that builds it repeatedly.
     fn any_link()(
         (rate, trace) in rate(), queue in queue(), loss in loss(), delay in delay(), overhead in 0..40u64,
         holds in holds(), policer in policer(), aggregation in aggregation(), retransmission in retransmission(),
@@ -177,8 +177,8 @@ fn build((config, trace): &(crate::link::LinkConfig, Option<TraceText>)) -> Link
 }
 
 proptest! {
-    /// Counters are checked by the driver after each call. A driver that misses wakes loses and
-    /// delays only the calls themselves.
+    /// Counters are checked by the driver after each call. A driver that misses wakes loses and delays only
+    /// the calls themselves.
     #[test]
     fn nothing_vanishes_and_late_wakes_change_no_decision(
         config in any_link(), arrivals in arrivals(), late in prop::collection::vec(any::<bool>(), 60),
@@ -318,7 +318,7 @@ proptest! {
         }
     }
 
-    /// Whatever a file holds, it is a trace that works or an error that can be printed.
+    /// Any file content is a working trace or an error that can be printed.
     #[test]
     fn hostile_traces_never_panic(
         text in prop_oneof![

@@ -27,7 +27,7 @@ fn packets_that_wait_keep_their_departure_times() {
     assert_eq!(log.delivered_micros(), [1000, 2000, 3000, 5000]);
     let log = drive(&mut step(RateAt::Enqueue, unlimited(), 16), &packets(&ARRIVALS));
     assert_eq!(log.delivered_micros(), [1000, 2000, 3000, 3500]);
-    // after an idle time it begins when it arrives
+    // after an idle time its serialisation begins when it arrives
     let log = drive(&mut step(RateAt::Enqueue, unlimited(), 4), &packets(&[(0, 1000), (7000, 1000)]));
     assert_eq!(log.delivered_micros(), [1000, 9000]);
 }

@@ -37,7 +37,8 @@ fn framing_counts_for_serialisation_and_policer() {
     assert_eq!(drops.drops.len(), 1);
 }
 
-/// What is larger than the MTU is discarded, or has a header more on the wire and is lost with any of its fragments.
+/// A packet larger than the MTU is discarded, or has additional headers on the wire and is lost with any of its
+/// fragments.
 #[test]
 fn a_packet_above_the_mtu_is_dropped_or_cut() {
     let config = |above_mtu| crate::link::LinkConfig {
@@ -61,14 +62,14 @@ fn a_packet_above_the_mtu_is_dropped_or_cut() {
     let mut cutting = link(&config(crate::link::AboveMtu::Fragment));
     assert_eq!(send(&mut cutting, 1500), []);
     assert_eq!(cutting.next_wake(), Some(Time::from_nanos(1_520_000)));
-    // each fragment is drawn for: of four in a row one is the third packet of the list
+    // the loss of each fragment is drawn: of four in a row one is the third packet of the list
     let loss = Some(Loss::Listed { packets: vec![2] });
     let mut lossy = link(&crate::link::LinkConfig { loss, ..config(crate::link::AboveMtu::Fragment) });
     assert_eq!(send(&mut lossy, 5000), [DropReason::Loss]);
 }
 
-/// Without a rate, packets at 0, 1, 2 ms and so on are 10 ms on the way, five at most: each window of 10 ms passes five, and
-/// one that arrives as another leaves finds its place.
+/// Without a rate, packets at 0, 1, 2 ms and so on are in transit for 10 ms, five at most: each window of 10 ms passes
+/// five, and one that arrives as another leaves finds its slot.
 #[test]
 fn a_delay_has_a_limit_of_packets() {
     for reorder in [false, true] {

@@ -1,13 +1,13 @@
 //! Delivery opportunities after Mahimahi's link shell (Netravali et al. 2015): at each time of the
 //! trace up to 1504 bytes leave.
 //!
-//! A packet may need several opportunities and leaves with its last byte; what it leaves of an
-//! opportunity carries the next packets at that instant; unused capacity is lost. The trace
-//! starts again at its last time, so an opportunity at 0 comes together with the last one.
+//! A packet may need several opportunities and leaves with its last byte; the remainder of an opportunity
+//! serves the next packets at that instant; unused capacity is lost. The trace restarts at its last time, so
+//! an opportunity at 0 coincides with the last one.
 //!
 //! | | Mahimahi | here |
 //! | --- | --- | --- |
-//! | packet that arrives at the very instant of an opportunity | misses it | may use what is left of it |
+//! | packet that arrives at the instant of an opportunity | misses it | may use the remainder of it |
 //! | size of a packet | IP packet and 4 bytes of TUN header | IP packet and the link's overhead (4 B for the same numbers) |
 //! | times | wall clock from the start of the shell, in ms | time of the run |
 
@@ -16,10 +16,10 @@ use crate::time::Time;
 use crate::units::{ByteCount, DataRate};
 use std::sync::Arc;
 
-/// What an opportunity carries: a packet of 1500 bytes and four bytes of TUN header.
+/// Bytes per opportunity: a packet of 1500 bytes and four bytes of TUN header.
 const OPPORTUNITY_BYTES: u64 = 1504;
 
-/// Times at which something may leave.
+/// Times at which packets may leave.
 #[derive(Debug)]
 pub(super) struct Opportunities {
     /// Nanoseconds since the start of the trace, ascending, not empty, the last one above 0.
@@ -28,7 +28,7 @@ pub(super) struct Opportunities {
 }
 
 impl Opportunities {
-    /// `times` as the parser gives them: not empty, ascending.
+    /// Creates the opportunities of `times` from the parser: not empty, ascending.
     pub(super) fn new(times: Vec<u64>, looped: bool) -> Result<Self, TraceError> {
         match times.last() {
             None => Err(TraceError::Empty),
@@ -42,13 +42,13 @@ impl Opportunities {
     }
 }
 
-/// A place in the trace.
+/// A position in the trace.
 #[derive(Debug)]
 pub(in crate::link) struct OpportunityCursor {
     trace: Arc<Opportunities>,
     /// Nanoseconds at which the present pass began.
     pass: u64,
-    /// The next opportunity of this pass; as many as there are: the pass is over.
+    /// Index of the next opportunity of this pass; equal to their number if the pass is over.
     next: usize,
     /// Bytes left of the opportunity at `left_at`.
     left: u64,
@@ -60,7 +60,7 @@ impl OpportunityCursor {
         Self { trace, pass: 0, next: 0, left: 0, left_at: Time::ZERO }
     }
 
-    /// When `size` has left that begins at `start`; `None`: the trace ends before.
+    /// Departure of `size` bytes whose serialisation begins at `start`; `None` if the trace ends before.
     pub(super) fn finish(&mut self, start: Time, size: ByteCount) -> Option<Time> {
         if self.left_at < start {
             self.left = 0;
@@ -75,7 +75,7 @@ impl OpportunityCursor {
             if need == 0 {
                 return Some(end);
             }
-            // passes that a very large packet fills are skipped at once, all but its last
+            // passes that a very large packet fills are skipped together, all but its last
             let in_pass = OPPORTUNITY_BYTES.saturating_mul(self.trace.times.len() as u64);
             if need > in_pass && self.trace.looped {
                 let whole = (need - 1) / in_pass;
@@ -87,11 +87,11 @@ impl OpportunityCursor {
         }
     }
 
-    /// Passes over the opportunities before `start`.
+    /// Skips the opportunities before `start`.
     fn skip_until(&mut self, start: u64) {
         let length = self.trace.length();
         if self.trace.looped && start - self.pass > length {
-            // into the pass that ends at `start` or after it
+            // to the pass that ends at `start` or after it
             self.pass += (start - self.pass - 1) / length * length;
             self.next = 0;
         }
@@ -99,7 +99,7 @@ impl OpportunityCursor {
         self.next += self.trace.times[self.next..].partition_point(missed);
     }
 
-    /// Takes the next opportunity.
+    /// Consumes the next opportunity.
     fn next_opportunity(&mut self) -> Option<Time> {
         if self.next == self.trace.times.len() {
             if !self.trace.looped {
@@ -113,7 +113,7 @@ impl OpportunityCursor {
         Some(Time::from_nanos(time))
     }
 
-    /// What the trace carries per time, rounded down.
+    /// Mean capacity of the trace per time, rounded down.
     pub(super) fn mean_rate(&self) -> DataRate {
         let bits = self.trace.times.len() as u128 * u128::from(OPPORTUNITY_BYTES) * 8_000_000_000;
         let rate = bits / u128::from(self.trace.length());
@@ -138,8 +138,8 @@ mod tests {
         OpportunityCursor::new(Arc::new(Opportunities::new(times, looped).unwrap()))
     }
 
-    /// Ends of packets of the given (start, size) in (ms, bytes), each begun at the end of the one
-    /// before it at the earliest.
+    /// Ends of packets of the given (start, size) in (ms, bytes), each begun at the end of the previous one
+    /// at the earliest.
     fn ends(cursor: &mut OpportunityCursor, packets: &[(u64, u64)]) -> Vec<Option<u64>> {
         let mut free = Time::ZERO;
         let mut ends = Vec::new();

@@ -1,9 +1,9 @@
-//! From text to the entries of a trace. Decimal numbers are converted without floating point, so
-//! that the same text gives the same nanoseconds and bit/s on every machine.
+//! Parser of trace files. Decimal numbers are converted without floating point, so that the same text gives
+//! the same nanoseconds and bit/s on every machine.
 
 use super::TraceError;
 
-/// From this time on, this rate.
+/// A rate and the time from which it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::link) struct RateEntry {
     /// Nanoseconds since the start of the trace.
@@ -12,7 +12,7 @@ pub(in crate::link) struct RateEntry {
     pub(in crate::link) rate: u64,
 }
 
-/// What a column of decimal numbers takes.
+/// Accepted values of a column of decimal numbers.
 pub(in crate::link) const DECIMAL: &str = "a decimal number such as `12.5` or `1.2e7`";
 const WHOLE_MS: &str = "a whole number of milliseconds";
 
@@ -67,7 +67,7 @@ pub(super) fn mahimahi(text: &str) -> Result<Vec<u64>, TraceError> {
     if times.is_empty() { Err(TraceError::Empty) } else { Ok(times) }
 }
 
-/// Lines that say something, with their numbers from 1.
+/// Lines with content, with their numbers from 1.
 pub(in crate::link) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
@@ -77,7 +77,7 @@ pub(in crate::link) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> 
 #[derive(Clone, Debug)]
 pub(in crate::link) struct Column {
     pub(in crate::link) name: &'static str,
-    /// How many nanoseconds or bit/s a unit of the column is.
+    /// Nanoseconds or bit/s per unit of the column.
     pub(in crate::link) scale: u64,
     pub(in crate::link) unit: &'static str,
     pub(in crate::link) expected: &'static str,
@@ -142,7 +142,7 @@ fn decimal(text: &str, scale: u64) -> Result<u64, Problem> {
         if !digit.is_ascii_digit() {
             return Err(Problem::NotANumber);
         }
-        // checked below, so that text after too many digits is still seen
+        // checked below, so that text after too many digits is still detected
         digits = digits.saturating_mul(10).saturating_add(u128::from(digit - b'0'));
     }
     if whole.is_empty() && fraction.is_empty() {
@@ -167,7 +167,7 @@ fn decimal(text: &str, scale: u64) -> Result<u64, Problem> {
     u64::try_from(value).map_err(|_| Problem::TooLarge)
 }
 
-/// The beginning of a text from a file that may hold anything.
+/// The beginning of a text from an untrusted file.
 pub(in crate::link) fn shortened(text: &str) -> String {
     const MAX_CHARACTERS: usize = 60;
     match text.char_indices().nth(MAX_CHARACTERS) {

@@ -15,15 +15,15 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct Rates {
     segments: Vec<RateEntry>,
-    /// Nanoseconds until the trace starts again or ends; `u64::MAX`: the last rate holds.
+    /// Nanoseconds until the trace restarts or ends; `u64::MAX` if the last rate holds.
     length: u64,
     looped: bool,
-    /// What one pass serves, in (bit/s x ns); above 0.
+    /// Capacity of one pass, in (bit/s x ns); above 0.
     capacity: u128,
 }
 
 impl Rates {
-    /// `entries` as the parser gives them: not empty, from 0, strictly ascending.
+    /// Creates the rates of `entries` from the parser: not empty, from 0, strictly ascending.
     pub(super) fn new(mut entries: Vec<RateEntry>, at_end: TraceEnd) -> Result<Self, TraceError> {
         let last = *entries.last().ok_or(TraceError::Empty)?;
         // except where a positive rate holds, the last entry marks the end
@@ -45,23 +45,23 @@ impl Rates {
         self.segments.iter().any(|segment| segment.rate == 0)
     }
 
-    /// Where segment `index` ends.
+    /// End of segment `index`.
     fn end(&self, index: usize) -> u64 {
         self.segments.get(index + 1).map_or(self.length, |next| next.start)
     }
 
-    /// What segment `index` serves from `from` on, in (bit/s x ns).
+    /// Capacity of segment `index` from `from` on, in (bit/s x ns).
     fn room(&self, index: usize, from: u64) -> u128 {
         let RateEntry { start, rate } = self.segments[index];
         u128::from(rate) * u128::from(self.end(index) - start.max(from))
     }
 }
 
-/// A place in the trace.
+/// A position in the trace.
 #[derive(Debug)]
 pub(in crate::link) struct RateCursor {
     rates: Arc<Rates>,
-    /// Segment of the last look-up, which the next one tries first.
+    /// Segment of the last lookup, which the next one tries first.
     hint: usize,
 }
 
@@ -91,7 +91,7 @@ impl RateCursor {
         Some((at - offset, offset, self.hint))
     }
 
-    /// When `size` has left that begins at `start`; `None`: the trace ends before.
+    /// Departure of `size` bytes whose serialisation begins at `start`; `None` if the trace ends before.
     pub(super) fn finish(&mut self, start: Time, size: ByteCount) -> Option<Time> {
         let mut need = u128::from(size.bytes()) * UNITS_PER_BYTE;
         if need == 0 {
@@ -112,7 +112,7 @@ impl RateCursor {
                 if !rates.looped {
                     return None;
                 }
-                // passes that a very large packet fills are skipped at once, all but its last
+                // passes that a very large packet fills are skipped together, all but its last
                 let whole = (need - 1) / rates.capacity;
                 need -= whole * rates.capacity;
                 pass = pass.saturating_add((whole + 1).saturating_mul(u128::from(rates.length)));
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(finish(&mut constant, u64::MAX - 5, 1), None);
     }
 
-    /// What a trace serves between two instants, segment by segment, pass by pass.
+    /// Capacity of a trace between two instants, segment by segment, pass by pass.
     fn integral(entries: &[(u64, u64)], from: u64, until: u64) -> u128 {
         let period = entries.last().unwrap().0;
         let mut sum = 0;

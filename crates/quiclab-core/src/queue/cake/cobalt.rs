@@ -1,27 +1,27 @@
 //! COBALT: CoDel and BLUE side by side for one queue (see [`super`]).
 //!
-//! CoDel signals congestion to flows that answer; BLUE drops packets of flows that do not, with a probability that rises when
-//! the queue overflows and falls when it is found empty.
+//! CoDel signals congestion to responsive flows; BLUE drops packets of unresponsive ones, with a probability that rises
+//! when the queue overflows and falls when it is found empty.
 
 use crate::random::RandomStream;
 use crate::time::{Duration, Time};
 
-/// A probability of 1 or a root of 1, of 32 bits behind the point.
+/// A probability of 1 or a root of 1, with 32 fractional bits.
 const ONE: u32 = u32::MAX;
 /// `p_inc` of Linux: 1/256.
 const BLUE_UP: u32 = 1 << 24;
 /// `p_dec` of Linux: 1/4096.
 const BLUE_DOWN: u32 = 1 << 20;
-/// Counts below this have a root that many Newton steps have improved.
+/// Counts below this have a root refined by many Newton steps.
 const EXACT_ROOTS: usize = 16;
 
-/// 1 / sqrt(count) of the first counts; 0 has that of 1.
+/// 1 / sqrt(count) of the first counts; the entry of 0 is that of 1.
 static ROOTS: [u32; EXACT_ROOTS] = roots();
 
 /// One step of Newton's method towards 1 / sqrt(`count`): root / 2 (3 - count root^2).
 const fn newton_step(root: u32, count: u32) -> u32 {
     let square = (root as u64 * root as u64) >> 32;
-    // two bits less, so that the product fits
+    // shifted by two bits, so that the product fits
     let factor = ((3 << 32) - (count as u64).wrapping_mul(square)) >> 2;
     ((factor.wrapping_mul(root as u64)) >> 31) as u32
 }
@@ -41,17 +41,17 @@ const fn roots() -> [u32; EXACT_ROOTS] {
     roots
 }
 
-/// Times of the control.
+/// Time constants of the control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Times {
     pub(super) target: Duration,
     pub(super) interval: Duration,
-    /// How long the largest packet takes at the rate.
+    /// Serialisation time of the largest packet.
     pub(super) frame: Duration,
 }
 
 impl Times {
-    /// Those of `cake_set_rate`: a slow link has longer ones, because a single packet takes so long.
+    /// Times as in `cake_set_rate`: a slow link has longer ones, because a single packet takes so long.
     pub(super) fn new(target: Duration, interval: Duration, frame: Duration) -> Self {
         let longer = Duration::from_nanos(frame.as_nanos() * 3 / 2).max(target);
         let interval = (interval + (longer.saturating_sub(target))).max(longer * 2);
@@ -59,7 +59,7 @@ impl Times {
     }
 }
 
-/// What becomes of a packet.
+/// Decision on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Pass,
@@ -67,25 +67,25 @@ pub(super) enum Verdict {
     Drop,
 }
 
-/// What COBALT remembers of a queue.
+/// State of COBALT for a queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cobalt {
     /// Signals of this episode.
     count: u32,
     /// About 2^32 / sqrt(count); 0 before the first signal.
     root: u32,
-    /// When the next signal is due or, without signals, until when the queue counts as in use.
+    /// Time of the next signal or, without signals, until which the queue counts as in use.
     next: Time,
-    /// When BLUE has changed its probability; `None`: not yet.
+    /// Last change of the probability of BLUE; `None` before the first one.
     blue_changed: Option<Time>,
-    /// Probability of BLUE, of which 2^32 are 1.
+    /// Probability of BLUE, in units of 2^-32.
     blue: u32,
-    /// Packets wait too long.
+    /// Whether packets wait too long.
     dropping: bool,
 }
 
 impl Cobalt {
-    /// Whether nothing remains to be forgotten at `now`.
+    /// Whether the state has decayed completely at `now`.
     pub(super) fn is_at_rest(&self, now: Time) -> bool {
         self.blue == 0 && self.count == 0 && now >= self.next
     }
@@ -108,7 +108,7 @@ impl Cobalt {
         };
     }
 
-    /// A packet of the queue was dropped because all queues hold too much (`cobalt_queue_full`).
+    /// Handles the drop of a packet of the queue because the limit on all queues is exceeded (`cobalt_queue_full`).
     pub(super) fn overflowed(&mut self, now: Time, times: &Times) {
         if self.blue_is_due(now, times) {
             self.blue = self.blue.saturating_add(BLUE_UP);
@@ -119,7 +119,7 @@ impl Cobalt {
         self.count = self.count.max(1);
     }
 
-    /// The queue was asked for a packet and had none (`cobalt_queue_empty`).
+    /// Handles a request to the empty queue (`cobalt_queue_empty`).
     pub(super) fn was_empty(&mut self, now: Time, times: &Times) {
         if self.blue > 0 && self.blue_is_due(now, times) {
             self.blue = self.blue.saturating_sub(BLUE_DOWN);
@@ -132,7 +132,7 @@ impl Cobalt {
         }
     }
 
-    /// What becomes of a packet that has waited for `sojourn` (`cobalt_should_drop`); `mark` marks it, if it can be.
+    /// Decision on a packet that has waited for `sojourn` (`cobalt_should_drop`); `mark` marks it, if possible.
     pub(super) fn judge(
         &mut self,
         now: Time,
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(marks, [2001, 2071, 2129, 2179, 2224, 2264, 2302, 2338, 2371]);
     }
 
-    /// `cobalt_should_drop` compares the time with the `drop_next` from before the burst, which is long past.
+    /// `cobalt_should_drop` compares the time with the `drop_next` from before the burst, which has long passed.
     #[test]
     fn a_burst_after_an_idle_time_is_marked_at_its_second_packet() {
         let (mut cobalt, times) = (Cobalt::default(), times());
@@ -244,7 +244,7 @@ mod tests {
         };
         judge(&mut cobalt, 1000, 10);
         assert_eq!(judge(&mut cobalt, 1001, 10), Verdict::Mark);
-        // the signals are forgotten, one for each time that passes
+        // the signals decay, one for each elapsed time
         assert_eq!(judge(&mut cobalt, 2000, 1), Verdict::Pass);
         assert_eq!((cobalt.count, cobalt.root, cobalt.next), (0, ONE, at(2100)));
         // a packet within the interval after which the queue counts as idle: the control waits for an interval

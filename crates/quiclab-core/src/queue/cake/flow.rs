@@ -4,19 +4,20 @@ use super::super::QueueStatistics;
 use super::super::waiting::WaitingItems;
 use super::cobalt::Cobalt;
 
-/// The rotation that a queue is in.
+/// Rotation of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Set {
-    /// None: it is free.
+    /// No rotation: the queue is free.
     #[default]
     None,
-    /// That of queues which have just become busy.
+    /// Newly busy queues.
     Sparse,
-    /// That of the busy ones, although it was empty when its first turn was over: it counts as sparse until it has something.
+    /// Busy queues, although it was empty at the end of its first turn: it counts as sparse until it has a
+    /// packet.
     SparseWait,
-    /// That of the busy ones.
+    /// Busy queues.
     Bulk,
-    /// Empty; its control is forgetting.
+    /// Empty queues whose control decays.
     Decaying,
 }
 
@@ -26,13 +27,13 @@ pub(super) struct CakeFlow<T> {
     pub(super) line: WaitingItems<T>,
     pub(super) control: Cobalt,
     pub(super) set: Set,
-    /// Bytes it may still send in this turn.
+    /// Bytes that it may still send in this turn.
     pub(super) deficit: i64,
-    /// Its hosts: entries in the tables of sources and destinations.
+    /// Hosts of its flow: entries in the tables of sources and destinations.
     pub(super) source: u16,
     pub(super) destination: u16,
     pub(super) totals: QueueStatistics,
-    /// It has had an item.
+    /// Whether it has had an item.
     pub(super) used: bool,
 }
 

@@ -1,8 +1,9 @@
-//! Which queue a flow has, and which host it counts for: set-associative hashing (`cake_hash` of Linux).
+//! Queue of a flow and host to which it counts: set-associative hashing (`cake_hash` of Linux).
 //!
-//! A hash chooses a set of eight queues and the first one to try. A flow keeps the queue with its tag; a new flow takes a queue of
-//! the set that is free. Only when all eight are in use do flows share one, so that with as many flows as 1/8 of the queues
-//! collisions are rare, where plain hashing has many (Høiland-Jørgensen, Täht and Morton 2018, section III-B).
+//! A hash selects a set of eight queues and the first one to try. A flow keeps the queue with its tag; a new
+//! flow takes a free queue of the set. Only when all eight are in use do flows share one, so that with as
+//! many flows as 1/8 of the queues collisions are rare, where plain hashing has many (Høiland-Jørgensen, Täht
+//! and Morton 2018, section III-B).
 
 use super::flow::{CakeFlow, Set};
 use crate::random::RandomStream;
@@ -11,7 +12,7 @@ use crate::random::RandomStream;
 pub(super) const QUEUES: usize = 1024;
 const WAYS: usize = 8;
 
-/// Hosts on one side of flows, and how many flows each has in the bulk rotation.
+/// Hosts on one side of flows, with the number of flows that each has in the bulk rotation.
 #[derive(Debug)]
 pub(super) struct Hosts {
     tags: Vec<u32>,
@@ -48,7 +49,7 @@ impl Hosts {
     }
 }
 
-/// The entries of a set, from the one that the hash chooses on.
+/// The entries of a set, from the one selected by the hash on.
 #[derive(Clone, Debug)]
 struct Ways {
     outer: usize,
@@ -99,7 +100,7 @@ impl Places {
         Self { tags: vec![0; QUEUES], sources: Hosts::new(), destinations: Hosts::new(), collisions: 0 }
     }
 
-    /// The queue of a packet; hosts of a flow that takes a queue are noted in it.
+    /// The queue of a packet; when a flow takes a queue, its hosts are stored in it.
     pub(super) fn queue<T>(&mut self, hashes: Hashes, flows: &mut [CakeFlow<T>]) -> usize {
         let mut ways = Ways::of(hashes.flow);
         if let Some(own) = ways.clone().find(|queue| self.tags[*queue] == hashes.flow) {
@@ -131,13 +132,13 @@ impl Places {
         }
     }
 
-    /// `flow` becomes one of the bulk flows of its hosts.
+    /// Counts `flow` as a bulk flow of its hosts.
     pub(super) fn enter_bulk<T>(&mut self, flow: &CakeFlow<T>) {
         self.sources.add(flow.source);
         self.destinations.add(flow.destination);
     }
 
-    /// `flow`, if it is in the bulk rotation, leaves it.
+    /// Removes `flow` from the bulk flows of its hosts, if it is in the bulk rotation.
     pub(super) fn leave_bulk<T>(&mut self, flow: &CakeFlow<T>) {
         if flow.set == Set::Bulk {
             self.sources.remove(flow.source);
@@ -145,12 +146,12 @@ impl Places {
         }
     }
 
-    /// Bulk flows of the host that has more of them, at least 1: by so much is the quantum of `flow` divided.
+    /// Bulk flows of the host that has more of them, at least 1: the divisor of the quantum of `flow`.
     pub(super) fn load<T>(&self, flow: &CakeFlow<T>) -> u16 {
         self.sources.bulk(flow.source).max(self.destinations.bulk(flow.destination)).max(1)
     }
 
-    /// `quantum` over the load of its hosts, rounded at random, so that roundings do not add up.
+    /// `quantum` over the load of its hosts, rounded at random, so that rounding errors do not accumulate.
     pub(super) fn quantum<T>(&self, quantum: u64, flow: &CakeFlow<T>, random: &mut RandomStream) -> i64 {
         let share = u64::from(u16::MAX / self.load(flow));
         ((quantum * share + (random.bits() & 0xffff)) >> 16) as i64

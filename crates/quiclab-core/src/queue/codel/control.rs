@@ -1,4 +1,4 @@
-//! The control of one queue by CoDel: what is dropped or marked, and when (see [`super`]).
+//! Control of one queue by CoDel: which packets are dropped or marked, and when (see [`super`]).
 
 use super::super::waiting::Waiting;
 use super::super::{Item, Outcome};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// `CODEL_SHIFT` of Linux: a tick is 1024 ns.
 const TICK_BITS: u32 = 10;
-/// A series that ended this many intervals ago or earlier tells nothing (RFC 8289 section 5.5).
+/// A series that ended this many intervals ago or earlier has no effect (RFC 8289 section 5.5).
 const RECENT_INTERVALS: u64 = 16;
 
 /// Time of CoDel's next drop, after `count` drops.
@@ -34,14 +34,14 @@ pub enum CodelRestart {
     MinusTwo,
 }
 
-/// What configures the control.
+/// Configuration of the control.
 #[derive(Clone, Debug)]
 pub(in crate::queue) struct Parameters {
     target: Duration,
     interval: Duration,
     ecn: bool,
     ce_threshold: Option<Duration>,
-    /// While no more waits, nothing is dropped; `None`: no exception.
+    /// Backlog up to which nothing is dropped; `None`: no exception.
     least_backlog: Option<ByteCount>,
     law: ControlLaw,
     restart: CodelRestart,
@@ -69,37 +69,37 @@ fn tick(time: Time) -> Time {
     Time::from_nanos(time.as_nanos() >> TICK_BITS << TICK_BITS)
 }
 
-/// Where CoDel takes heads from, and what it tells about them.
+/// Source of heads for CoDel, with its backlog.
 pub(in crate::queue) trait HeadSource<T> {
-    /// Takes the head.
+    /// Removes the head.
     fn pop(&mut self) -> Option<Waiting<T>>;
-    /// What waits, for the exception of the least backlog.
+    /// Waiting bytes, for the exception of the least backlog.
     fn backlog(&self) -> ByteCount;
-    /// `item` is dropped by CoDel.
+    /// Handles the drop of `item` by CoDel.
     fn drop(&mut self, item: Waiting<T>);
-    /// The item that arrived then is gone: served or dropped.
+    /// Handles the departure of an item that arrived at `arrived`: served or dropped.
     fn left(&mut self, arrived: Time, outcome: Outcome);
 }
 
-/// What CoDel remembers of one queue.
+/// State of CoDel for one queue.
 #[derive(Clone, Debug, Default)]
 pub(in crate::queue) struct CodelState {
-    /// A series of drops is going on.
+    /// Whether a series of drops is in progress.
     dropping: bool,
-    /// Drops of this series, with those taken over from the last one.
+    /// Drops of this series, including those taken over from the last one.
     count: u32,
     /// `count` when this series began.
     last_count: u32,
     /// About 2^16 / sqrt(count).
     inverse_sqrt: u16,
-    /// When packets will have waited too long for an interval; `None` while they do not.
+    /// Time at which packets will have waited too long for an interval; `None` while they do not.
     first_above: Option<Time>,
-    /// When the next drop is or was due; `None` before the first series.
+    /// Time at which the next drop is or was due; `None` before the first series.
     drop_next: Option<Time>,
 }
 
 impl CodelState {
-    /// A limit has dropped `packets` of the queue: the signal becomes stronger (`fq_codel_drop`).
+    /// Handles the drop of `packets` of the queue by a limit: the signal becomes stronger (`fq_codel_drop`).
     pub(in crate::queue) fn overflowed(&mut self, packets: u32) {
         self.count = self.count.wrapping_add(packets);
     }
@@ -120,7 +120,7 @@ impl CodelState {
         let mut marked = false;
         if self.dropping {
             self.dropping = too_long;
-            // a large backlog may need several drops at once
+            // a large backlog may need several drops together
             while let Some(due) = self.drop_next.filter(|due| self.dropping && *due <= clock) {
                 self.count = self.count.wrapping_add(1);
                 self.newton_step();
@@ -146,7 +146,7 @@ impl CodelState {
             } else {
                 source.drop(head);
                 let next = source.pop();
-                // only for what it remembers: the series begins in any case
+                // only to update the state: the series begins in any case
                 self.should_drop(clock, parameters, next.as_ref(), source.backlog());
                 next
             };
@@ -159,7 +159,7 @@ impl CodelState {
         Some(head.item)
     }
 
-    /// Whether packets have waited too long for an interval, with `head` the last of them.
+    /// Whether packets have waited too long for an interval, `head` being the last of them.
     fn should_drop<T>(
         &mut self,
         clock: Time,
@@ -182,11 +182,11 @@ impl CodelState {
         }
     }
 
-    /// A series of drops begins with a packet that had waited for `sojourn`.
+    /// Begins a series of drops with a packet that had waited for `sojourn`.
     fn begin_series(&mut self, clock: Time, sojourn: Duration, parameters: &Parameters) {
         self.dropping = true;
         let again = match parameters.restart {
-            // if the queue was controlled a short while ago, the rate that did it is a good beginning
+            // if the queue was controlled recently, the rate of that time is a good initial value
             CodelRestart::LastSeries => {
                 let added = self.count.wrapping_sub(self.last_count);
                 let recent = |due| clock.since(due) < parameters.interval * RECENT_INTERVALS;
@@ -207,8 +207,8 @@ impl CodelState {
         self.drop_next = Some(self.next_drop(clock, parameters));
     }
 
-    /// One step of Newton's method: x becomes x (3 - count x²) / 2, in Linux' fixed-point numbers with
-    /// their overflow (a count that has jumped leads nowhere near the root).
+    /// One step of Newton's method: x becomes x (3 - count x²) / 2, in fixed-point numbers with overflow as
+    /// in Linux (after a jump of the count the result is nowhere near the root).
     fn newton_step(&mut self) {
         let root = u64::from(self.inverse_sqrt) << 16; // as a fraction of 2^32
         let square = (root * root) >> 32;
@@ -217,7 +217,7 @@ impl CodelState {
         self.inverse_sqrt = (value >> 16) as u16;
     }
 
-    /// When the drop after the one due at `due` is due.
+    /// Time of the drop after the one due at `due`.
     fn next_drop(&self, due: Time, parameters: &Parameters) -> Time {
         let ticks = parameters.interval.as_nanos() >> TICK_BITS;
         let wait = match parameters.law {
@@ -243,7 +243,8 @@ mod tests {
             let root = f64::from(control.inverse_sqrt) / 65536.0;
             let n = f64::from(count);
             let error = root * n.sqrt() - 1.0;
-            // the root is off by 1 / 2n when the count grows; a step squares that, times 1.5, and cuts off bits
+            // the root is off by 1 / 2n when the count grows; a step squares that, times 1.5, and truncates
+            // bits
             let bound = 1.5 / (4.0 * n * n) * 1.3 + 2.0 * n.sqrt() / 65536.0;
             assert!(error <= 0.0 && (count < 10 || -error < bound), "{count}: {error}");
         }

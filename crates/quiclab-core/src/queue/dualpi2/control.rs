@@ -1,4 +1,5 @@
-//! The controller of DualPI2, in Linux' units (see [`super`]): a probability that follows the waiting time and its trend.
+//! The controller of DualPI2, in units of Linux (see [`super`]): a probability that follows the waiting time
+//! and its trend.
 
 use super::Dualpi2;
 use crate::random::RandomStream;
@@ -11,11 +12,11 @@ const GRANULARITY_BITS: u32 = 6;
 /// `ALPHA_BETA_SHIFT` of Linux: configured gains are in units of 1/256 per second.
 const CONFIGURED_BITS: u32 = 8;
 
-/// What configures the controller, in Linux' units.
+/// Configuration of the controller, in units of Linux.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parameters {
     target: Duration,
-    /// Change of the probability for each 64 ns.
+    /// Change of the probability per 64 ns.
     alpha: u32,
     beta: u32,
     coupling_factor: u32,
@@ -37,7 +38,7 @@ impl From<&Dualpi2> for Parameters {
     }
 }
 
-/// What the controller remembers.
+/// State of the controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Control {
     /// The base probability.
@@ -58,17 +59,17 @@ impl Control {
         self.last_delay = delay;
     }
 
-    /// Whether the probability of packets of the L queue is above 1.
+    /// Whether the probability of packets of the L queue exceeds 1.
     pub(super) fn is_overloaded(self, parameters: &Parameters) -> bool {
         self.coupled(parameters) > u64::from(CERTAIN)
     }
 
-    /// Whether a packet of the other queue is struck: with the squared probability.
+    /// Whether a packet of the classic queue is dropped or marked: with the squared probability.
     pub(super) fn strikes_classic(self, random: &mut RandomStream) -> bool {
         roll(self.probability, random) && roll(self.probability, random)
     }
 
-    /// Whether a packet of the L queue is struck, without overload.
+    /// Whether a packet of the L queue is marked, without overload.
     pub(super) fn strikes_low_latency(self, parameters: &Parameters, random: &mut RandomStream) -> bool {
         roll(self.coupled(parameters) as u32, random)
     }

@@ -3,7 +3,7 @@
 use super::super::waiting::WaitingItems;
 use super::super::{FlowStatistics, Item, QueueIndex, QueueStatistics};
 
-/// Packets in the order of arrival, and what has happened to those before.
+/// Packets in the order of arrival, and statistics of earlier ones.
 #[derive(Debug)]
 pub(super) struct Line<T> {
     pub(super) items: WaitingItems<T>,

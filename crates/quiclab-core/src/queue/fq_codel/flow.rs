@@ -14,7 +14,7 @@ pub(super) struct FlowQueue<T> {
     pub(super) line: WaitingItems<T>,
     pub(super) control: CodelState,
     pub(super) totals: QueueStatistics,
-    /// It has had an item.
+    /// Whether it has had an item.
     pub(super) used: bool,
 }
 
@@ -34,15 +34,15 @@ pub(super) struct Heads<'a, 'b, T, D> {
     pub(super) index: QueueIndex,
     pub(super) line: &'a mut WaitingItems<T>,
     pub(super) totals: &'a mut QueueStatistics,
-    /// Bytes in this one.
+    /// Bytes in this queue.
     pub(super) bytes: &'a mut u64,
-    /// In all queues.
+    /// Backlog of all queues.
     pub(super) waiting: &'a mut Backlog,
     pub(super) exits: &'a mut Exits<'b, D>,
 }
 
 impl<T: Item, D: FnMut(T, DropReason)> Heads<'_, '_, T, D> {
-    /// Drops the item, for whatever reason.
+    /// Drops the item for this reason.
     pub(super) fn drop_for(&mut self, item: Waiting<T>, reason: DropReason) {
         self.totals.note(self.exits.now.since(item.arrived), Outcome::Dropped(reason));
         self.exits.drop(self.index, item, reason);

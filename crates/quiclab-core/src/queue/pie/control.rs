@@ -1,4 +1,4 @@
-//! The control of one queue by PIE: what is dropped or marked, in Linux' units (see [`super`]).
+//! Control of one queue by PIE: which packets are dropped or marked, in units of Linux (see [`super`]).
 
 use super::super::Item;
 use super::Pie;
@@ -11,9 +11,10 @@ pub(super) const CERTAIN: u64 = u64::MAX >> 8;
 /// `PSCHED_SHIFT` of Linux: a tick is 64 ns.
 pub(super) const TICK_BITS: u32 = 6;
 const TICKS_PER_SECOND: u64 = 1_000_000_000 >> TICK_BITS;
-/// Above this waiting time the probability grows by 2 % more at each update.
+/// Waiting time above which the probability grows by an additional 2 % at each update.
 const HIGH_DELAY: u64 = 250_000_000 >> TICK_BITS;
-/// DQ_THRESHOLD (RFC 8033 section 5.2): bytes over which a departure rate is measured, and that must wait for it.
+/// DQ_THRESHOLD (RFC 8033 section 5.2): bytes over which a departure rate is measured, and minimum backlog for a
+/// measurement.
 pub(super) const RATE_BYTES: u64 = 16_384;
 /// `PIE_SCALE` of Linux: a departure rate is in units of 2^-8 bytes per tick.
 const RATE_BITS: u32 = 8;
@@ -22,11 +23,11 @@ fn ticks(duration: Duration) -> u64 {
     duration.as_nanos() >> TICK_BITS
 }
 
-/// What configures the control, in Linux' units.
+/// Configuration of the control, in units of Linux.
 #[derive(Clone, Debug)]
 pub(in crate::queue) struct Parameters {
     pub(super) target: u64,
-    /// Change of the probability for each tick.
+    /// Change of the probability per tick.
     pub(super) alpha: u64,
     pub(super) beta: u64,
     pub(super) burst: u64,
@@ -56,7 +57,7 @@ impl From<&Pie> for Parameters {
     }
 }
 
-/// What PIE remembers.
+/// State of PIE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::queue) struct Control {
     pub(super) probability: u64,
@@ -66,9 +67,10 @@ pub(in crate::queue) struct Control {
     pub(super) delay: u64,
     /// The waiting time of the update before.
     pub(super) last_delay: u64,
-    /// What is left of the burst allowance, in ticks.
+    /// Remaining burst allowance, in ticks.
     pub(super) burst: u64,
-    /// The departure before, or the begin of the measurement of the rate, in ticks; `None`: none since the last restart.
+    /// Time of the previous departure, or start of the measurement of the rate, in ticks; `None`: none since the last
+    /// restart.
     pub(super) since: Option<u64>,
     /// Bytes in the present measurement of the rate; `None` while there is none.
     pub(super) measured: Option<u64>,
@@ -91,7 +93,7 @@ impl Control {
         }
     }
 
-    /// Whether a packet of `bytes` that meets `backlog` is dropped or marked (RFC 8033 sections 4.1, 4.4 and 5.4).
+    /// Whether a packet of `bytes` that finds `backlog` is dropped or marked (RFC 8033 sections 4.1, 4.4 and 5.4).
     pub(super) fn strikes(
         &mut self,
         parameters: &Parameters,
@@ -123,7 +125,7 @@ impl Control {
         struck
     }
 
-    /// A packet of `bytes` that arrived at `arrived` departs and leaves `backlog` behind.
+    /// Handles the departure of a packet of `bytes` that arrived at `arrived` and leaves `backlog` behind.
     pub(in crate::queue) fn departed(
         &mut self,
         parameters: &Parameters,
@@ -142,8 +144,8 @@ impl Control {
         self.burst = self.burst.saturating_sub(passed.unwrap_or(0));
     }
 
-    /// The departure rate over some packets while many wait (RFC 8033 section 5.2). The time of a measurement that is
-    /// complete.
+    /// Measures the departure rate over some packets during a large backlog (RFC 8033 section 5.2). Returns the
+    /// duration of a completed measurement.
     fn measure(&mut self, clock: u64, bytes: u64, backlog: u64) -> Option<u64> {
         let waits = backlog >= RATE_BYTES;
         if waits && self.measured.is_none() {
@@ -164,7 +166,7 @@ impl Control {
         Some(passed)
     }
 
-    /// By how many bits changes are scaled down at small probabilities (RFC 8033 section 4.2).
+    /// Number of bits by which changes are scaled down at small probabilities (RFC 8033 section 4.2).
     pub(super) fn scale(&self) -> u32 {
         if self.probability >= CERTAIN / 10 {
             return 0;
@@ -173,7 +175,7 @@ impl Control {
         1 + powers.iter().take_while(|power| self.probability < CERTAIN / **power).map(|_| 2).sum::<u32>()
     }
 
-    /// The periodic computation, while `backlog` waits (RFC 8033 sections 4.2, 4.4 and 5.5).
+    /// The periodic update, with a backlog of `backlog` (RFC 8033 sections 4.2, 4.4 and 5.5).
     pub(super) fn update(&mut self, parameters: &Parameters, backlog: u64) {
         if parameters.rate_estimator {
             self.last_delay = self.delay;
@@ -204,7 +206,7 @@ impl Control {
     }
 }
 
-/// The control of a queue, and when its probability is updated next.
+/// Control of a queue with the time of its next update.
 #[derive(Clone, Debug)]
 pub(in crate::queue) struct Controller {
     pub(in crate::queue) control: Control,
@@ -216,7 +218,7 @@ impl Controller {
         Self { control: Control::new(parameters), next_update: Time::ZERO + parameters.interval }
     }
 
-    /// Makes all updates that were due by `now`, while `backlog` has waited.
+    /// Makes all updates that were due by `now`, with the `backlog` since then.
     pub(in crate::queue) fn update_until(&mut self, parameters: &Parameters, now: Time, backlog: u64) {
         let interval = parameters.interval;
         while self.next_update <= now {
@@ -230,7 +232,7 @@ impl Controller {
         }
     }
 
-    /// What becomes of `item`, which meets `backlog`: whether it is marked, or why it is dropped.
+    /// Decision on `item`, which finds `backlog`: whether it is marked, or the reason for its drop.
     pub(in crate::queue) fn judge<T: Item>(
         &mut self,
         parameters: &Parameters,

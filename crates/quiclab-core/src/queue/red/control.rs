@@ -1,4 +1,4 @@
-//! The control of one queue by RED: its average and what that does to a packet, in Linux' units (see [`super`]).
+//! Control of one queue by RED: its average and the resulting action on a packet, in units of Linux (see [`super`]).
 
 use super::Red;
 use crate::random::RandomStream;
@@ -10,17 +10,17 @@ const TWO_32: f64 = 4_294_967_296.0;
 const ONE_PERCENT: u32 = 42_949_673;
 /// Bounds of the maximum probability within which it is adapted.
 const ADAPTED: std::ops::RangeInclusive<u32> = ONE_PERCENT..=50 * ONE_PERCENT;
-/// Entries of the table for idle times, which the last one ends (`RED_STAB_SIZE`).
+/// Entries of the table for idle times; longer ones use the last entry (`RED_STAB_SIZE`).
 const TABLE: usize = 256;
-/// No average is shifted by more (`red_check_params`).
+/// Maximum shift of an average (`red_check_params`).
 const LONGEST_SHIFT: f64 = 31.0;
 
-/// A probability of which 2^32 is 1, rounded down; 1 itself is rounded down, too.
+/// A probability in units of 2^-32, rounded down; 1 itself is also rounded down.
 pub(super) fn of_2_32(probability: Probability) -> u32 {
     (probability.value() * TWO_32) as u32
 }
 
-/// What configures the control, in Linux' units.
+/// Configuration of the control, in units of Linux.
 #[derive(Clone, Debug)]
 pub(super) struct Parameters {
     /// `Wlog`: an average is in units of 2^-weight bytes.
@@ -32,7 +32,7 @@ pub(super) struct Parameters {
     span: u32,
     /// Averages in bytes between which the maximum probability stays.
     target: (u64, u64),
-    /// `None`: the average stays while the queue is empty.
+    /// `None` if the average stays while the queue is empty.
     idle: Option<Box<Damping>>,
 }
 
@@ -52,8 +52,8 @@ impl From<&Red> for Parameters {
     }
 }
 
-/// By how much an average decreases over an idle time (`Stab` of Linux, as `tc_red_eval_idle_damping` of iproute2
-/// computes it from the weight and the time of a packet, here in the microseconds in which Linux reads it).
+/// Decrease of an average over an idle time (`Stab` of Linux, as `tc_red_eval_idle_damping` of iproute2 computes it
+/// from the weight and the time of a packet, here in the microseconds in which Linux reads it).
 #[derive(Clone, Debug)]
 struct Damping {
     /// Bits by which an average is shifted.
@@ -80,7 +80,7 @@ impl Damping {
     fn after(&self, average: u64, idle: Duration) -> u64 {
         let micros = (idle.as_nanos() / 1000).min((TABLE as u64 - 1) << self.cell);
         match self.shifts[(micros >> self.cell) as usize] {
-            // the begin of the exponential function as a straight line
+            // the start of the exponential function as a straight line
             0 => match average.saturating_mul(micros) >> self.cell {
                 decrease if decrease < average >> 1 => average - decrease,
                 _ => average >> 1,
@@ -90,23 +90,23 @@ impl Damping {
     }
 }
 
-/// What RED does to a packet.
+/// Action of RED on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// Nothing.
+    /// The packet passes.
     Pass,
-    /// It is one of those that are drawn between the thresholds.
+    /// The packet was drawn between the thresholds.
     Early,
     /// The average is at `max_threshold` or above.
     Forced,
 }
 
-/// What RED remembers.
+/// State of RED.
 #[derive(Clone, Debug)]
 pub(super) struct Control {
     /// The average.
     average: u64,
-    /// Since when the queue has been empty; `None`: it is not, or that does not matter.
+    /// Time since which the queue has been empty; `None` if it is not, or if that has no effect.
     idle_since: Option<Time>,
     /// Packets since the last one that was drawn; `None`: the average was not between the thresholds.
     count: Option<u64>,
@@ -114,7 +114,7 @@ pub(super) struct Control {
     drawn: u64,
     /// The maximum probability; 2^32 is 1.
     max_probability: u32,
-    /// The maximum probability for each byte between the thresholds.
+    /// The maximum probability per byte between the thresholds.
     slope: u32,
 }
 
@@ -141,7 +141,7 @@ impl Control {
         f64::from(self.max_probability) / TWO_32
     }
 
-    /// A packet arrives that meets `backlog` bytes: what happens to it (`red_calc_qavg`, `red_action`).
+    /// Action on a packet that arrives and finds `backlog` bytes (`red_calc_qavg`, `red_action`).
     pub(super) fn arrives(
         &mut self,
         parameters: &Parameters,
@@ -171,7 +171,7 @@ impl Control {
         if is_drawn { Action::Early } else { Action::Pass }
     }
 
-    /// Nothing waits at `now`.
+    /// Records that the queue is empty at `now`.
     pub(super) fn is_idle(&mut self, parameters: &Parameters, now: Time) {
         if parameters.idle.is_some() {
             self.idle_since.get_or_insert(now);
@@ -182,8 +182,8 @@ impl Control {
         parameters.idle.as_ref().map_or(average, |damping| damping.after(average, idle))
     }
 
-    /// The periodic computation of adaptive RED, due at `now` (`red_adaptative_algo`). Whether another one changes
-    /// something while the average stays.
+    /// The periodic computation of adaptive RED, due at `now` (`red_adaptative_algo`). Returns whether another one has
+    /// an effect while the average stays.
     pub(super) fn adapt(&mut self, parameters: &Parameters, now: Time) -> bool {
         let average = match self.idle_since {
             None => self.average,
@@ -205,7 +205,7 @@ impl Control {
 
 #[cfg(test)]
 impl Control {
-    /// A control with this average in bytes.
+    /// Returns a control with this average in bytes.
     pub(super) fn at(self, parameters: &Parameters, bytes: u64) -> Self {
         Self { average: bytes << parameters.weight, idle_since: None, ..self }
     }

@@ -1,5 +1,5 @@
-//! A discipline that spaces what it serves, first in, first out: for tests of callers, which must come back for what a
-//! discipline holds.
+//! A discipline that spaces departures, first in, first out: for tests of callers, which must dequeue again
+//! for packets that a discipline holds back.
 
 use super::*;
 use crate::problem::Problem;
@@ -35,7 +35,7 @@ impl QueueOptions for Paced {
 #[derive(Debug)]
 pub(in crate::queue) struct PacedQueue<T> {
     gap: Duration,
-    /// Nothing leaves before.
+    /// Earliest time of the next departure.
     next: Time,
     line: WaitingItems<T>,
 }

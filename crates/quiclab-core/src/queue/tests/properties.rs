@@ -29,7 +29,7 @@ proptest! {
         let mut queue = Discipline::new(&config, RandomStream::new(1, "queue"));
         let Capacity { packets: most_packets, bytes: most_bytes, .. } = config.options().capacity();
         let (mut micros, mut arrived, mut served, mut dropped) = (0, 0_u64, 0_u64, 0_u64);
-        // DualPI2 has a queue for packets that are ECN-capable, also of one flow
+        // DualPI2 has a separate queue for ECN-capable packets, also of the same flow
         let mut last_served: BTreeMap<(u16, bool), u64> = BTreeMap::new();
         let mut bytes_inside = 0_u64;
         for step in steps {
@@ -74,7 +74,7 @@ proptest! {
             prop_assert!(most_packets.is_none_or(|most| waiting.packets <= most));
             prop_assert!(most_bytes.is_none_or(|most| waiting.bytes <= most));
         }
-        // with nothing arriving everything is served or dropped in the end
+        // without arrivals everything is served or dropped in the end
         let mut now = at(micros);
         while !queue.is_empty() {
             match queue.dequeue(now, &mut |_, _| dropped += 1) {

@@ -17,18 +17,18 @@
 //!
 //! | packet | header |
 //! | --- | --- |
-//! | `Initial`, `ZeroRtt`: of a client that has not heard from the server | with version |
+//! | `Initial`, `ZeroRtt`: of a client that has received nothing from the server | with version |
 //! | `Handshake`, `OneRtt` | without |
 //!
-//! Differences: an ACK frame has no receive timestamps (Chromium of the time adds 5 B for the first packet
-//! and 3 B for each further since the last ACK); packets with the server hello lack the diversification
+//! Differences: an ACK frame has no receive timestamps (Chromium of that time adds 5 B for the first packet
+//! and 3 B for each further one since the last ACK); packets with the server hello lack the diversification
 //! nonce (32 B); gaps beyond 255 are omitted, as in Chromium.
 
 use super::zeros;
 use crate::quic::model::{AckFrame, PacketFormat, PacketSpace, QuicFrame, QuicPacket};
 use crate::time::Duration;
 
-/// Bytes of the longest packet number.
+/// Maximum length of a packet number in bytes.
 pub(super) const MAX_NUMBER_LENGTH: usize = 6;
 const TAG: [u8; 4] = *b"Q037";
 /// Maximum number of ACK blocks after the first: their number has one byte.
@@ -68,7 +68,7 @@ fn little_endian(out: &mut Vec<u8>, value: u64, length: usize) {
     out.extend_from_slice(&value.to_le_bytes()[..length]);
 }
 
-/// Bytes of a packet number on its own (`GetMinPacketNumberLength`).
+/// Minimum length of a packet number in bytes (`GetMinPacketNumberLength`).
 fn number_length(number: u64) -> usize {
     match number {
         0..0x100 => 1,
@@ -78,7 +78,7 @@ fn number_length(number: u64) -> usize {
     }
 }
 
-/// Two bits that say how long a packet number is.
+/// Two bits that encode the length of a packet number.
 fn number_flags(length: usize) -> u8 {
     match length {
         1 => 0,
@@ -89,7 +89,7 @@ fn number_flags(length: usize) -> u8 {
     }
 }
 
-/// Bytes that `value` needs, one at least.
+/// Number of bytes that `value` needs, at least one.
 fn bytes(value: u64) -> usize {
     (64 - value.leading_zeros() as usize).div_ceil(8).max(1)
 }
@@ -99,7 +99,7 @@ fn stream(id: u64) -> u64 {
     if id & 1 == 0 { 2 * (id >> 2) + 5 } else { 2 * (id >> 2) + 2 }
 }
 
-/// Bytes of an offset: 0 or 2 to 8.
+/// Length of an offset in bytes: 0 or 2 to 8.
 fn offset_length(offset: u64) -> usize {
     if offset == 0 { 0 } else { bytes(offset).max(2) }
 }
@@ -126,8 +126,8 @@ pub(super) fn frame_length(frame: &QuicFrame, number_length: usize) -> usize {
     }
 }
 
-/// What version 1 added: streams are limited once and for all in the handshake, which ends with the server
-/// hello; a client chooses the only connection ID; one RST_STREAM ends both directions.
+/// Frames added by version 1: in gQUIC streams are limited once and for all in the handshake, which ends with
+/// the server hello; a client chooses the only connection ID; one RST_STREAM ends both directions.
 fn no_such_frame(frame: &QuicFrame) -> ! {
     unreachable!("gQUIC 37 has no counterpart of {frame:?}")
 }
@@ -190,7 +190,7 @@ fn encode_blocked(out: &mut Vec<u8>, stream: u64) {
     little_endian(out, stream, 4);
 }
 
-/// Bytes of an ACK frame with `blocks` blocks after the first, the longest of `longest` packets.
+/// Length in bytes of an ACK frame with `blocks` blocks after the first, the longest of `longest` packets.
 fn sized_ack(largest: u64, blocks: u64, longest: u64) -> usize {
     let block = number_length(longest);
     // type, largest, delay, number of blocks, first block, gap and length of each, number of timestamps
@@ -198,19 +198,19 @@ fn sized_ack(largest: u64, blocks: u64, longest: u64) -> usize {
     1 + number_length(largest) + 2 + count + block + blocks as usize * (1 + block) + 1
 }
 
-/// Packets missing before each range after the first, and packets in it.
+/// Number of packets missing before each range after the first, and number of packets in it.
 fn further_ranges(ack: &AckFrame) -> impl Iterator<Item = (u64, u64)> {
     ack.ranges
         .windows(2)
         .map(|pair| (pair[0].start() - pair[1].end() - 1, pair[1].end() - pair[1].start() + 1))
 }
 
-/// Packets of the first range.
+/// Number of packets in the first range.
 fn first_range(ack: &AckFrame) -> u64 {
     ack.ranges[0].end() - ack.ranges[0].start() + 1
 }
 
-/// Blocks after the first and packets of the longest; a long gap takes blocks of no packets.
+/// Number of blocks after the first and of packets in the longest; a long gap takes blocks of no packets.
 fn blocks(ack: &AckFrame) -> (u64, u64) {
     let (count, longest) = further_ranges(ack)
         .fold((0, first_range(ack)), |(count, longest), (gap, length)| {
@@ -273,7 +273,7 @@ fn encode_ack(ack: &AckFrame, out: &mut Vec<u8>) {
     out.push(0); // timestamps
 }
 
-/// Microseconds as a float of 5 bits of exponent and 11 of mantissa, whose highest bit is hidden
+/// Microseconds as a float of 5 bits of exponent and 11 of mantissa with an implicit highest bit
 /// (`QuicDataWriter::WriteUFloat16`).
 fn float16(delay: Duration) -> u16 {
     const MANTISSA: u32 = 11;
@@ -282,6 +282,6 @@ fn float16(delay: Duration) -> u16 {
     if exponent > 30 {
         return u16::MAX;
     }
-    // the highest bit of the mantissa is no part of it and carries into the exponent
+    // the highest bit of the mantissa is not stored and carries into the exponent
     ((value >> exponent) + (u64::from(exponent) << MANTISSA)) as u16
 }

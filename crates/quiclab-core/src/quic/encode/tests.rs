@@ -1,4 +1,4 @@
-//! Bytes of modelled packets: read back by the strict parser, equal to the sizes, and by hand.
+//! Bytes of modelled packets: parsed by the strict parser, equal to the sizes, and by hand.
 
 use super::super::{Ack, EcnCounts, Frame, Frames, VARINT_MAX};
 use super::*;
@@ -72,7 +72,7 @@ fn headers_are_those_of_the_figures_of_rfc_9000() {
     }
     let short = packet(PacketSpace::OneRtt, format(Wire::V1, 0, 0, 4), 0x1234_4567, padding());
     assert_eq!(hex(&header(&short)), "4312344567");
-    // from 2^14 on, Length takes four bytes: 1 + 16366 + 16 = 16383 does not, one more does
+    // from 2^14 on, Length takes four bytes: 1 + 16366 + 16 = 16383 does not, one byte more does
     let long = |length| {
         let frames = vec![QuicFrame::Padding { length }];
         header(&packet(PacketSpace::Handshake, format(Wire::V1, 0, 0, 1), 0, frames))
@@ -127,7 +127,7 @@ fn frames_of_multipath_quic_are_those_of_the_draft() {
     }
 }
 
-/// Type 01ntllmm. Delay: below 2^12 us it is written as it is.
+/// Type 01ntllmm. Delay: below 2^12 us it is encoded unchanged.
 #[test]
 fn acks_of_gquic() {
     // 6 packets from 5 on: largest 10, delay 100 us, block of 6, no timestamps
@@ -209,7 +209,7 @@ fn overheads_of_data() {
     assert_eq!((crypto.length(Wire::V1), crypto.length(Wire::Gquic37)), (305, 306));
 }
 
-/// What [`Frames`] must read from the bytes of a frame of version 1.
+/// Checks the frame that [`Frames`] parses from the bytes of a frame of version 1.
 fn check_read_back(frame: &QuicFrame, read: &Frame<'_>) {
     let zeros = |data: &[u8], length: u16| data.len() == usize::from(length) && data.iter().all(|&b| b == 0);
     let us = |delay: Duration| delay.as_nanos() / 1000;
@@ -321,7 +321,7 @@ fn any_ack() -> impl Strategy<Value = QuicFrame> {
         })
 }
 
-/// Frames that both versions have.
+/// Frames of both versions.
 fn common() -> impl Strategy<Value = QuicFrame> {
     prop_oneof![
         (1..1200u16).prop_map(|length| QuicFrame::Padding { length }),
@@ -372,7 +372,7 @@ fn multipath() -> impl Strategy<Value = QuicFrame> {
     ]
 }
 
-/// Frames that only version 1 has.
+/// Frames of version 1 only.
 fn only_v1() -> impl Strategy<Value = QuicFrame> {
     let count = || integer().prop_map(|count| count.min(1 << 60));
     prop_oneof![
@@ -438,7 +438,7 @@ fn encoded_length(packet: &QuicPacket) -> usize {
     out.len() + packet.format.wire.tag_length()
 }
 
-/// Reading is blind to where PADDING ends if more of it follows.
+/// Frames without runs of PADDING, whose boundaries the parser does not report.
 fn without_padding_runs(frames: &[QuicFrame]) -> Vec<QuicFrame> {
     let mut merged: Vec<QuicFrame> = Vec::new();
     for frame in frames {
@@ -488,7 +488,7 @@ proptest! {
         prop_assert!(alone >= packet.payload_length(), "the size of a frame alone is an upper bound");
     }
 
-    /// As many ranges as fit, and not one more.
+    /// The maximum number of ranges that fit is encoded.
     #[test]
     fn ranges_that_fit(frame in any_ack(), path in proptest::option::of(0..90u8), gquic in any::<bool>(), room in 0..300usize) {
         let QuicFrame::Ack(mut frame) = frame else { unreachable!() };

@@ -3,7 +3,7 @@
 //! Extensions: DATAGRAM (RFC 9221), ACK_FREQUENCY and IMMEDIATE_ACK (draft-ietf-quic-ack-frequency-11),
 //! those of Multipath QUIC (draft-ietf-quic-multipath-21 section 4).
 //!
-//! | modelled | how |
+//! | modelled | encoding |
 //! | --- | --- |
 //! | Length of a long header | two bytes, as quinn, quic-go and aioquic write it, if it fits |
 //! | token of an Initial packet | empty |
@@ -27,7 +27,7 @@ const PATH_ACK: u64 = 0x3e;
 /// The same, section 4.4.
 const PATH_NEW_CONNECTION_ID: u64 = 0x3e78;
 
-/// Bytes of the Length field, which counts packet number, frames and tag (section 17.2).
+/// Length in bytes of the Length field, which counts packet number, frames and tag (section 17.2).
 fn length_length(format: &PacketFormat, payload: usize) -> usize {
     varint_length(length_field(format, payload)).max(2)
 }
@@ -85,7 +85,7 @@ fn micros(duration: Duration) -> u64 {
     duration.as_nanos() / 1000
 }
 
-/// Fields of a frame that consists of a type and integers, which most do; `None`: it has other fields.
+/// Fields of a frame that consists of a type and integers, as most do; `None` if it has other fields.
 fn integers(frame: &QuicFrame) -> Option<(u64, [Option<u64>; 4])> {
     let one = |a| [Some(a), None, None, None];
     let two = |a, b| [Some(a), Some(b), None, None];
@@ -103,7 +103,7 @@ fn integers(frame: &QuicFrame) -> Option<(u64, [Option<u64>; 4])> {
         QuicFrame::StreamDataBlocked { stream_id, limit } => (0x15, two(stream_id, limit)),
         QuicFrame::StreamsBlocked { bidirectional, limit } => (0x17 - u64::from(bidirectional), one(limit)),
         QuicFrame::RetireConnectionId { sequence_number } => (0x19, one(sequence_number)),
-        // error code, frame type (of the transport's only), length of the reason
+        // error code, frame type (of transport errors only), length of the reason
         QuicFrame::ConnectionClose { application: false, error_code } => (0x1c, three(error_code, 0, 0)),
         QuicFrame::ConnectionClose { application: true, error_code } => (0x1d, two(error_code, 0)),
         QuicFrame::HandshakeDone => (0x1e, [None; 4]),
@@ -215,7 +215,7 @@ pub(super) fn encode_frame(frame: &QuicFrame, out: &mut Vec<u8>) {
     }
 }
 
-/// What NEW_CONNECTION_ID and PATH_NEW_CONNECTION_ID have in common.
+/// Encodes the fields common to NEW_CONNECTION_ID and PATH_NEW_CONNECTION_ID.
 fn encode_connection_id(sequence_number: u64, out: &mut Vec<u8>) {
     varint(out, sequence_number);
     out.push(0); // Retire Prior To
@@ -223,13 +223,13 @@ fn encode_connection_id(sequence_number: u64, out: &mut Vec<u8>) {
     zeros(out, CONNECTION_ID + RESET_TOKEN);
 }
 
-/// Fields of an ACK frame whose size does not depend on how many ranges there are (section 19.3).
+/// Fields of an ACK frame whose size does not depend on the number of ranges (section 19.3).
 struct AckFields {
     frame_type: u64,
-    /// Of PATH_ACK only.
+    /// Path ID, of PATH_ACK only.
     path: Option<u64>,
     largest: u64,
-    /// As encoded.
+    /// ACK Delay as encoded.
     delay: u64,
     /// ECT(0), ECT(1), CE.
     ecn: Option<[u64; 3]>,

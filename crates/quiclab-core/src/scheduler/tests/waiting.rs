@@ -1,10 +1,10 @@
-//! BLEST and ECF: when it is better to wait.
+//! BLEST and ECF: conditions of waiting.
 
 use super::*;
 
-/// Fast: window 12000 B, RTT 10 ms; slow: RTT 40 ms. While a packet is on the slow one, the fast one could send
-/// X = (12000 + 1200 x 3 / 2) x 4 = 55200 B, by 1.2 = 66240 B. The slow one has 2400 B in flight: the window must
-/// be 66240 + 3600 = 69840 B.
+/// Fast: window 12000 B, RTT 10 ms; slow: RTT 40 ms. While a packet is on the slow one, the fast one could
+/// send X = (12000 + 1200 x 3 / 2) x 4 = 55200 B, by 1.2 = 66240 B. The slow one has 2400 B in flight: the
+/// window must be 66240 + 3600 = 69840 B.
 #[test]
 fn blest_takes_the_slow_path_only_if_the_window_holds_what_the_fast_one_could_send() {
     let paths = [full(10), PathState { in_flight: bytes(2400), ..path(40) }];
@@ -13,7 +13,7 @@ fn blest_takes_the_slow_path_only_if_the_window_holds_what_the_fast_one_could_se
     };
     assert_eq!(select(69_840, &paths), Some(1));
     assert_eq!(select(69_839, &paths), None);
-    // the fast path has room, has nothing in flight, is dead, or is not the faster one
+    // the fast path has room, has nothing in flight, has failed, or is not the faster one
     assert_eq!(select(0, &[path(10), paths[1]]), Some(0));
     assert_eq!(select(0, &[PathState { in_flight: NOTHING, ..full(10) }, paths[1]]), Some(1));
     assert_eq!(select(0, &[PathState { usable: false, ..full(10) }, paths[1]]), Some(1));
