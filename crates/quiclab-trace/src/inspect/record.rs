@@ -1,4 +1,5 @@
-//! An event as the file has it: the fields of all drafts side by side, under the names they are written with.
+//! An event as it is written in the file: the fields of all drafts side by side, under their names in the
+//! file.
 //!
 //! | draft | event | number, size of a packet | length of a frame |
 //! | --- | --- | --- | --- |
@@ -96,7 +97,7 @@ record! {
     }
 }
 
-/// What a place in the list of an event means (`event_fields` of draft-00 and draft-01).
+/// Meaning of a position in the list of an event (`event_fields` of draft-00 and draft-01).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Time,
@@ -107,13 +108,13 @@ pub(super) enum Role {
     Group,
     /// Of picoquic with Multipath QUIC.
     PathId,
-    /// Where an object lies here, it is the data: some write `TRIGGER` in the description and leave it out.
+    /// An object at this position is the data: some stacks declare `TRIGGER` and then omit it.
     Data,
     Ignored,
 }
 
 impl Role {
-    /// Without a description: `[time, category, event, trigger, data]`, or the same without trigger.
+    /// Without a description: `[time, category, event, trigger, data]`, or the same list without trigger.
     pub(super) const DEFAULT: [Self; 5] =
         [Self::RelativeTime, Self::Ignored, Self::Event, Self::Data, Self::Data];
 
@@ -185,7 +186,7 @@ impl<'de> Visitor<'de> for EventIn<'_> {
     }
 }
 
-/// Data where there is an object.
+/// Data, if the value is an object.
 struct Maybe<'a>(Option<Data<'a>>);
 
 impl<'de> Deserialize<'de> for Maybe<'de> {
