@@ -1,7 +1,7 @@
 //! Connections of a capture, and the assignment of packets to them.
 //!
-//! A connection is an index, which the sink knows. Between two address pairs there is one connection at a time
-//! ([`Place`]), but the same pair may have another one later (TCP: `sequence.rs`), and a connection may use other
+//! A connection is an index, which the sink knows. Between two ends there is one connection at a time
+//! ([`Place`]), but the same ends may have another one later (TCP: `sequence.rs`), and a connection may use other
 //! addresses later (QUIC): the code of a protocol reports both by [`Flows::open`] and [`Flows::join`].
 
 use super::copies::Habits;
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 /// Maximum number of connections that are tracked; packets of further ones are counted.
 pub const FLOWS_MAX: usize = 10_000;
-/// Maximum number of address pairs that are stored, not counting the first of each connection: about 4 MB.
+/// Number of address pairs from which on a connection cannot add another one: about 4 MB.
 const PLACES_MAX: usize = 1 << 15;
 
 /// Addresses and ports of a packet, independent of its direction: the lesser end first.
