@@ -9,8 +9,7 @@
 //! | --- | --- |
 //! | `random.rs` | bytes derived from seed and connection: secrets, connection IDs, random values of TLS |
 //! | `ids.rs` | connection IDs |
-//! | `message.rs`, `hello.rs`, `flight.rs`, `certificate.rs`, `parameters.rs` | messages of TLS 1.3, with the lengths of the
-//! model |
+//! | `message.rs`, `hello.rs`, `flight.rs`, `certificate.rs`, `parameters.rs` | messages of TLS 1.3, with the lengths of the model |
 //! | `connection.rs` | keys and messages of a connection |
 //! | `arrange.rs` | connection IDs of another length than the model's, at the expense of padding |
 //! | `protect.rs` | from a packet as values to protected bytes |
@@ -19,11 +18,9 @@
 //! | --- | --- |
 //! | stream data, datagrams | zeros |
 //! | cipher suite | `TLS_AES_256_GCM_SHA384`: the length of the modelled Finished |
-//! | signatures, Finished, tickets, PSK binder, certificates | of the right form and length, without a valid
-//! signature |
+//! | signatures, Finished, tickets, PSK binder, certificates | of the right form and length, without a valid signature |
 //! | ALPN | "lq": so that no dissector interprets the zeros as HTTP |
-//! | first Destination Connection ID of a client | 8 bytes; all packets before the first one from the server have it: 0-RTT, and Initial packets without
-//! ACK frame |
+//! | first Destination Connection ID of a client | 8 bytes; all packets before the first one from the server have it: 0-RTT, and Initial packets without ACK frame |
 //!
 //! A packet that cannot be written completely ends after its UDP header, and a comment gives the reason
 //! ([`Unwritten`]).

@@ -2,8 +2,7 @@
 //!
 //! | first bytes | reader |
 //! | --- | --- |
-//! | 1f 8b (RFC 1952) | the reader of the content, decompressed while it is read: a decompression bomb costs
-//! time, not memory |
+//! | 1f 8b (RFC 1952) | the reader of the content, decompressed while it is read: a decompression bomb costs time, not memory |
 //! | 0a 0d 0d 0a: pcapng; a1b2c3d4, a1b23c4d or a1b2cd34, in either byte order: pcap | [`super::read_capture`] |
 //! | all others | [`read_qlog`], which reports the format if it is not qlog |
 

@@ -10,8 +10,7 @@
 //! | `initial.rs` | the ClientHello's random, which identifies a connection in a key log |
 //! | `ladder.rs` | keys of one direction across key updates |
 //! | `connection.rs` | state of a connection, and its datagrams |
-//! | `ids.rs`, `addresses.rs` | connection IDs, which identify the connection of a datagram; former addresses of a
-//! connection |
+//! | `ids.rs`, `addresses.rs` | connection IDs, which identify the connection of a datagram; former addresses of a connection |
 //! | `secrets.rs` | sources of secrets, and limits of attempts |
 //! | `payload.rs`, `extension.rs` | frames |
 

@@ -3,8 +3,7 @@
 //!
 //! | in the file | in the export |
 //! | --- | --- |
-//! | trace | a trace, with its original connection ID as `ODCID` and `group_id`: the same for both endpoints
-//! |
+//! | trace | a trace, with its original connection ID as `ODCID` and `group_id`: the same for both endpoints |
 //! | event as a list (draft-00, draft-01) | an object; `name` from category and event |
 //! | `quic:`, `h3:` and the names of later drafts | those of 0.3 |
 //! | times of any format and unit | relative, in milliseconds; `reference_time` where it is known |

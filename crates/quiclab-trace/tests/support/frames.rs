@@ -1,4 +1,4 @@
-//! Captures made byte by byte: written a second time, after the same documents as the reader.
+//! Captures built byte by byte: a second implementation of the documents that the reader follows.
 
 pub const ETHERNET: u16 = 1;
 
