@@ -118,7 +118,7 @@ impl RunOutput {
         Table::recorded(self.output.requests_table())
     }
 
-    /// Downloads of the arrivals workload.
+    /// Downloads by the connections of flows with `arrivals`.
     #[getter]
     fn connections(&self) -> Option<Table> {
         Table::recorded(self.output.connections_table())
