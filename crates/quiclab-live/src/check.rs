@@ -104,8 +104,8 @@ impl LinkTransits {
         rate.map_or(Duration::ZERO, |rate| rate.time_for(wire_size(link, passage)))
     }
 
-    /// Mean over packets that found the serialiser idle, even if no packet was dropped and at most a full
-    /// queue was before them.
+    /// Mean over packets that found the serialiser idle, under the assumption that no packet was dropped and
+    /// that at most a full queue was before them.
     fn delay_ms(&self, link: &LinkConfig, rate: Option<DataRate>) -> Option<f64> {
         let at_once = self.at_once || matches!(link.rate, Some(Rate::Shaped(ShapedRate::TokenBucket { .. })));
         let mut free = Time::ZERO;
