@@ -8,14 +8,14 @@
 //!
 //! | the same packet, within [`WINDOW_NS`] | is a copy, because |
 //! | --- | --- |
-//! | at another place, which has seen it less often than the place that saw it first | each transmission passes a place once |
-//! | ..., without identification (see below) an ACK of TCP, a datagram that is not of QUIC | only if half of the packets that can be told were copied at another place, of those sent up to the last that was: equal ones may take one link of a bundle each |
-//! | ..., the same before any copy at another place | at a place that has shown no packet first: it is a second one to capture at |
-//! | ..., such a datagram between ends where no packet can be told | equal datagrams are fewer than captures at two places |
-//! | at the same place, with an identification that differs between packets | a packet that is sent again has another one |
+//! | at another place, which has observed it less often than the place that observed it first | each transmission passes a place once |
+//! | ..., without identification (see below) an ACK of TCP, a datagram that is not of QUIC | only if half of the identifiable packets were copied at another place, of those sent up to the last copied one: equal ones may take one link of a bundle each |
+//! | ..., the same before any copy at another place | at a place that was never the first to show a packet: it is a second point of capture |
+//! | ..., such a datagram between ends without identifiable packets | equal datagrams are fewer than captures at two places |
+//! | at the same place, with an identification that differs between packets | a retransmitted packet has another one |
 //! | at the same place, without (IPv6; 0, as in "atomic" packets of RFC 6864; constant), QUIC | no datagram is sent twice |
-//! | ..., TCP with data, SYN or FIN, within [`SOON_NS`], nothing of the other end between | too soon for a retransmission |
-//! | ..., others | only if half of the packets that can be told were copied at their place: equal ACKs and datagrams are also sent |
+//! | ..., TCP with data, SYN or FIN, within [`SOON_NS`], no packet of the peer between them | too soon for a retransmission |
+//! | ..., others | only if half of the identifiable packets were copied at their place: equal ACKs and datagrams are also sent |
 //!
 //! Memory: at most [`PACKETS_MAX`] packets are stored.
 

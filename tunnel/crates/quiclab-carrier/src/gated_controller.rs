@@ -4,12 +4,12 @@
 //! (`Connection::path_congestion_check`, noq-proto 1.4), and takes the first such path. A window of 0 excludes a path.
 //! [`GatedController`] wraps the controller of a path; the carrier holds another one of the same path and moves it.
 //!
-//! | call | what happens |
+//! | call | effect |
 //! | --- | --- |
 //! | `window` | open: the controller's; closed: 0; granted: without limit, for datagrams admitted by [`GatedController::has_room`], and for keep-alives on a path that does not answer |
-//! | `metrics` | never gated; a window without limit and no rate switch noq's pacer off: [`Pacer`] is asked before a datagram is given to QUIC |
+//! | `metrics` | never gated; a window without limit and no rate disable noq's pacer: [`Pacer`] is checked before a datagram is passed to QUIC |
 //! | `on_packet_sent`, `on_ack`, `on_packet_lost` | mirror of the bytes in flight; `on_end_acks` corrects it |
-//! | `app_limited` | replaced by the tunnel's view: QUIC never has a backlog, because no data wait inside it. A path limits if there is a backlog and no room, or if its window was full, whatever other paths took then; for BBR and rates: windows that grow have a rule of their own ([`LabController::with_rate_limited_increase`]) |
+//! | `app_limited` | replaced by the tunnel's view: QUIC never has a backlog, because no data wait inside it. A path limits if there is a backlog and no room, or if its window was full, even if other paths took data then; for BBR and rates: windows that grow have a rule of their own ([`LabController::with_rate_limited_increase`]) |
 //! | `on_cwnd_limited` | forwarded only while open: when closed, the tunnel is the limit |
 //! | `on_packet_sent`, `on_mtu_update` | a packet longer than the MTU is a probe of it: [`MtuSearch`] |
 //! | `clone_box` | shares everything: noq clones when the peer's port changes |
