@@ -20,8 +20,7 @@ pub const SECONDS: &str = "QUICLAB_FUZZ_SECONDS";
 /// Number of random bytes from which the input of a case of the fixed sample is generated.
 const BYTES: usize = 8192;
 
-/// Checks `property` for inputs from `generator`: `cases` inputs that are always the same, or random ones for the time in
-/// [`SECONDS`].
+/// Checks `property` for inputs from `generator`: `cases` fixed inputs, or random ones for the time in [`SECONDS`].
 ///
 /// # Panics
 /// If the property panics, or [`SECONDS`] is not a number.

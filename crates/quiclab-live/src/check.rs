@@ -19,8 +19,7 @@ const MAX_TRANSITS: usize = 2_000_000;
 const MIN_PACKETS: usize = 20;
 /// Rates may differ by this share.
 const RATE_TOLERANCE: f64 = 0.02;
-/// Delays may differ by this in addition to two per cent: the lateness of a timer of the machine, in
-/// milliseconds.
+/// Delays may differ by this in addition to two per cent: the lateness of timers, in milliseconds.
 const DELAY_TOLERANCE_MS: f64 = 0.3;
 /// Limits of queues may differ by this many packets in addition to two per cent: the packet in service is on
 /// average half serialised.

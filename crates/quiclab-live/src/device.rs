@@ -1,5 +1,5 @@
-//! A TUN device as an endpoint of the topology: the packets of a namespace enter and leave the elements
-//! through it.
+//! A TUN device as an endpoint of the topology: packets of a namespace enter and leave the elements through
+//! it.
 
 use crate::ip;
 use crate::timing::{Lateness, MachineClock};
@@ -33,8 +33,7 @@ pub struct Device {
     next_id: u64,
     counters: Counters,
     progress: Progress,
-    /// Bytes above TCP or UDP that left the elements here: only the program knows the application data in
-    /// them.
+    /// Bytes above TCP or UDP that left the elements here: only the program knows their application data.
     payload: ByteCount,
     failure: Option<String>,
     /// Remainder of the current block.

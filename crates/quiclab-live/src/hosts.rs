@@ -16,8 +16,7 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 /// Name of the device in its namespace.
 const DEVICE: &str = "quiclab0";
-/// Name of the device in the machine's own network, where there may be several: the kernel assigns the
-/// number.
+/// Name of the device in the machine's own network, which may have several: the kernel assigns the number.
 const SHARED_DEVICE: &str = "quiclab%d";
 /// Number of packets that the kernel buffers until they are read: none may be lost before the first element.
 const DEVICE_QUEUE_PACKETS: u32 = 10_000;

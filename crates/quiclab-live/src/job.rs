@@ -66,8 +66,7 @@ pub enum Emulation {
     Netem,
 }
 
-/// Stage of netem that delays packets. From Linux 6.12 on, packets in a child of netem count against its
-/// limit.
+/// Stage of netem that delays packets. From Linux 6.12 on, packets in its child count against its limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DelayStage {

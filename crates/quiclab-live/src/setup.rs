@@ -26,8 +26,7 @@ pub struct Client {
     pub over: bool,
 }
 
-/// Removes the hosts of a scenario, which are for the sim lane: programs have the host on which they run.
-/// Returns notes.
+/// Removes the hosts of a scenario, as programs have the host on which they run. Returns notes.
 pub fn without_hosts(scenario: &mut Scenario) -> Vec<String> {
     let mut named = Vec::new();
     for flow in scenario.flows.values_mut() {

@@ -75,8 +75,7 @@ pub fn monotonic_ns() -> u64 {
 /// Gives the calling thread priority over all other programs of the machine: a late timer is a measurement
 /// error. Without the privilege this has no effect, and the lateness shows it.
 ///
-/// With a single CPU, the priority is unchanged: the thread may be busy all the time, and programs need CPU
-/// time.
+/// With a single CPU, the priority is unchanged: the thread may be always busy, and programs need CPU time.
 ///
 /// Returns the time before a deadline during which the thread must not sleep, which is the lateness of its timers. In a
 /// real-time class it is short, and must be: the kernel stops threads of such a class for 50 ms once they have not slept

@@ -1,5 +1,4 @@
-//! Events that the loop of a run waits for: devices, the next deadline, the ends of programs, a request to
-//! stop.
+//! Events that the loop of a run waits for: devices, the next deadline, ends of programs, a request to stop.
 
 use crate::error::LiveError;
 use quiclab_core::Duration;

@@ -91,7 +91,7 @@ fn kill(child: &mut Child) {
     child.wait().unwrap();
 }
 
-/// A killed run leaves nothing: `QUICLAB_KILLED_RUNS` is their number (default 5), `QUICLAB_KILL_SEED`
+/// Killed runs leave no processes: `QUICLAB_KILLED_RUNS` is their number (default 5), `QUICLAB_KILL_SEED`
 /// determines the times.
 #[test]
 fn a_killed_run_leaves_nothing() {

@@ -16,8 +16,7 @@ pub(crate) struct AckRecord {
     pub(crate) bytes: u64,
 }
 
-/// Log that all endpoints of a run append to, in the order of events. A run has one thread: the lock is never
-/// contended.
+/// Log of all endpoints of a run, in the order of events. A run has one thread: the lock is never contended.
 #[derive(Clone, Default)]
 pub(crate) struct AckLog(Arc<Mutex<Vec<AckRecord>>>);
 

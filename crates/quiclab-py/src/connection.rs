@@ -106,8 +106,7 @@ impl PyConnection {
         }
     }
 
-    /// Records a stream of the peer, which opens all lower-numbered streams of its type (RFC 9000 section
-    /// 3.2).
+    /// Records a stream of the peer, which opens all lower ones of its type (RFC 9000 section 3.2).
     fn know(&mut self, id: StreamId) {
         if id.is_of_server() == (self.role == Role::Client) {
             if id.index() >= MAX_STREAMS {

@@ -157,8 +157,7 @@ impl RunOutput {
     }
 }
 
-/// Time since the previous acknowledgement at the same endpoint of the flow, in milliseconds; null for the first one
-/// there.
+/// Time since the previous acknowledgement at the same endpoint, in milliseconds; null for the first one.
 fn gaps(acks: &[AckRecord], flows: usize) -> ArrayRef {
     let mut last = vec![[None; 2]; flows];
     let gap = |r: &AckRecord| {

@@ -19,7 +19,7 @@ pub(crate) fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// The exception for `error`: its message is the sentence, its attributes are the parameters of
+/// The exception for `error`: its message is the text of the error, its attributes are the parameters of
 /// `quiclab.errors.RequestError`.
 pub(crate) fn scenario_error(error: &ConfigError) -> PyErr {
     let exception = ScenarioError::new_err(error.to_string());
@@ -84,8 +84,7 @@ pub(crate) fn read_fields(py: Python<'_>, scenario_json: &str) -> PyResult<Optio
     Ok(former.then(|| document.to_json().to_string()))
 }
 
-/// Replaces former names, each with a warning about the caller `level` calls above; returns whether there
-/// were any.
+/// Replaces former names, each with a warning about the caller `level` calls above; whether there were any.
 fn warn_of_former_names(py: Python<'_>, document: &mut Document, level: i32) -> PyResult<bool> {
     let notes = Scenario::replace_former_names(document);
     for note in &notes {

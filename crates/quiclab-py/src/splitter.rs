@@ -10,8 +10,8 @@ use quiclab_core::problem::quoted;
 use quiclab_sim::FunctionError;
 use std::path::Path;
 
-/// Loads the function of this name for the bearer `bearer`; its first exception is stored in `error` and ends
-/// the run.
+/// Loads the function of this name for the bearer `bearer`; its first exception goes to `error` and ends the
+/// run.
 pub(crate) fn load(
     bearer: &str,
     name: &str,

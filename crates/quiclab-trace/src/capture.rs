@@ -1,7 +1,7 @@
 //! Captures of endpoints, each as if taken on its own host.
 //!
-//! One file an endpoint: a dissector that sees each packet twice loses count of key updates. Secrets come from
-//! the transport, packets from the event loop.
+//! One file per endpoint: a dissector that sees each packet twice miscounts key updates. Secrets come from the
+//! transport, packets from the event loop.
 
 use crate::pcapng::{Heading, PcapngWriter};
 use quiclab_core::{DropReason, Packet, PacketObserver, Port, Time};
@@ -25,8 +25,7 @@ pub struct CaptureError {
 pub struct Capture {
     path: PathBuf,
     writer: Option<PcapngWriter<File>>,
-    /// The last packet that arrived, not yet written: the secrets that it makes available are written before
-    /// it.
+    /// The last packet that arrived, not yet written: secrets that it makes available precede it.
     arrived: Option<(Time, Packet)>,
     error: Option<io::Error>,
 }

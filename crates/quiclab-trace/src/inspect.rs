@@ -134,8 +134,7 @@ pub fn inspect_qlog(
     inspect_reader(|| File::open(path), &name, bytes, selection, progress)
 }
 
-/// Summarises the input that `open` returns, each time from its beginning; `bytes` is its length, `name` its
-/// name.
+/// Summarises the input that `open` returns, each time from its beginning, with its length and name.
 ///
 /// # Errors
 /// See [`InspectError`].
@@ -176,8 +175,7 @@ fn summarise<R: Read, O: Fn() -> io::Result<R>>(
     let mut surveys = Surveys::new(selection);
     let mut ending = passes.read(&mut decoder, &mut surveys)?;
     if decoder.late {
-        // the description follows the events that it describes: another pass, with the headers that are now
-        // known
+        // the description follows the events that it describes: another pass, with known headers
         passes.total += 1;
         (decoder, surveys) = (decoder.again(), Surveys::new(selection));
         ending = passes.read(&mut decoder, &mut surveys)?;

@@ -116,8 +116,7 @@ pub enum Content<'a> {
     Quic {
         /// Packet numbers; usually one.
         numbers: &'a [PacketNumber],
-        /// Packets of application data that its ACK frames acknowledge, ascending; `None` without such a
-        /// frame.
+        /// Packets of application data that its ACK frames acknowledge, ascending; `None` without one.
         acknowledged: Option<&'a [AckRange]>,
         /// Whether a packet in it, of the handshake or of application data, is ack-eliciting: it has frames other than
         /// ACK, PADDING and CONNECTION_CLOSE (RFC 9002 section 2), or could not be read.

@@ -63,7 +63,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Creates a file in `out` with an interface for each name; `out` needs no buffer of its own.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn new(out: W, interfaces: &[&str]) -> io::Result<Self> {
         let out = BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, out);
         let mut blocks = PcapNgWriter::with_endianness(out, Endianness::Little).map_err(io_error)?;
@@ -101,7 +101,7 @@ impl<W: Write> PcapngWriter<W> {
     /// the file is not repeated.
     ///
     /// # Errors
-    /// Those of the output; `InvalidInput` if `line` contains more than one line.
+    /// Errors of the output; `InvalidInput` if `line` contains more than one line.
     pub fn secret(&mut self, line: &str) -> io::Result<()> {
         let line = line.trim_end();
         if line.contains(['\n', '\r']) {
@@ -121,7 +121,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Adds `packet`, which passes the interface with this index at `now`.
     ///
     /// # Errors
-    /// Those of the output; `InvalidInput` if there is no such interface.
+    /// Errors of the output; `InvalidInput` if there is no such interface.
     pub fn packet(
         &mut self,
         now: Time,
@@ -182,7 +182,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Writes the remaining data and returns the output.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Errors of the output.
     pub fn finish(self) -> io::Result<W> {
         let mut out = self.blocks.into_inner();
         out.flush()?;

@@ -45,8 +45,7 @@ impl WindowScales {
         }
     }
 
-    /// Shift of the windows in segments of `tuple` other than SYNs: announced by its SYN, or 0 if none was
-    /// seen.
+    /// Shift of the windows in segments of `tuple` other than SYNs: from its SYN, or 0 if none was seen.
     ///
     /// Both ends "MUST send Window Scale options in their <SYN> segments to enable window scaling in either
     /// direction" (RFC 7323 section 2.2): a SYN of the peer without one disables it.

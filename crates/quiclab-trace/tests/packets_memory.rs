@@ -98,8 +98,7 @@ impl Sink for Flows {
     }
 }
 
-/// A connection whose packets have a different address each: they belong to the connection, and not all addresses are
-/// stored.
+/// A connection whose packets have a different address each: they belong to it, and not all addresses are stored.
 fn addresses_of_a_connection() {
     const PACKETS: u32 = 150_000;
     let id = [0xc1; 8];

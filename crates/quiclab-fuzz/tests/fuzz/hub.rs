@@ -1,5 +1,4 @@
-//! The QUIC endpoint of the VPN with unknown peers: random datagrams, and those of a client corrupted, replayed, out of
-//! order.
+//! The QUIC endpoint of the VPN with unknown peers: random datagrams, and corrupted, replayed, reordered ones.
 
 use super::mutate;
 use bolero::{TypeGenerator, produce};
@@ -27,8 +26,7 @@ enum Event {
     Replayed(u8, Option<u8>),
     /// Long and short headers of QUIC, and arbitrary bytes.
     Random(u8, u8, Vec<u8>),
-    /// A first datagram of another connection: RFC 9000 section 17.2.2, with the length that section 14.1
-    /// requires.
+    /// A first datagram of another connection: RFC 9000 section 17.2.2, as long as section 14.1 requires.
     Initial(u8, [u8; 8], Vec<u8>),
     Wait(u8),
 }

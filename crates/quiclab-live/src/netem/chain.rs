@@ -117,7 +117,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Adds the root disciplines of a listing, and the drops of filters: a parent also counts the drops of its
+    /// Adds the root disciplines of a listing, and the drops of filters: a parent counts the drops of its
     /// child.
     fn add(&mut self, json: &str) -> io::Result<()> {
         let listed: Vec<serde_json::Value> = serde_json::from_str(json)?;

@@ -1,5 +1,4 @@
-//! DualPI2 by rtnetlink: `tc` supports it since iproute2 6.18, which is newer than the release in
-//! distributions.
+//! DualPI2 by rtnetlink: `tc` supports it since iproute2 6.18, newer than the release in distributions.
 //!
 //! The words are those of that version; attributes are in linux/pkt_sched.h since Linux 6.17.
 

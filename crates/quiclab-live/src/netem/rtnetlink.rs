@@ -1,5 +1,4 @@
-//! Setup by rtnetlink of disciplines that `tc` does not support, or not with all values that the kernel
-//! accepts.
+//! Setup by rtnetlink of disciplines that `tc` does not support, or not with all values of the kernel.
 
 use netlink_packet_core::{
     DefaultNla, Emitable, NLA_F_NESTED, NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader,

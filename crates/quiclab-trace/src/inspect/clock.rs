@@ -18,7 +18,7 @@ use super::time::{Reference, TimeFormat};
 /// A trace whose first event is at this time or later counts from that event: such times are calendar times,
 /// or times of the machine (mvfst: microseconds since it was started). One day.
 const FAR_MS: f64 = 86_400_000.0;
-/// March 1973: no machine has run for so long, no log is from before.
+/// March 1973: no machine has an uptime this long, and no log is older.
 const CALENDAR_MS: f64 = 1e11;
 
 /// Time of the events of a trace.

@@ -1,5 +1,4 @@
-//! Flow control of a sender: times at which it has used all credit, and at which it gets more (RFC 9000
-//! section 4.1).
+//! Flow control of a sender: times at which credit is exhausted, and granted (RFC 9000 section 4.1).
 //!
 //! Limits are those of MAX_DATA and MAX_STREAM_DATA frames received, and `initial_max_data` of the peer where the file has
 //! it, and those in DATA_BLOCKED and STREAM_DATA_BLOCKED frames sent. Before that a limit is unknown, and that it is reached

@@ -21,7 +21,7 @@ pub(crate) trait Sink {
     fn event(&mut self, connection: usize, time_ms: f64, event: Event<'_>);
 }
 
-/// For a pass whose events are ignored.
+/// Sink of a pass that ignores events.
 impl Sink for () {
     fn event(&mut self, _: usize, _: f64, _: Event<'_>) {}
 }
@@ -74,8 +74,7 @@ impl Decoder {
         self.file.is_qlog() && !self.traces.is_empty()
     }
 
-    /// Title of a connection's trace or of the file, empty if there is none; its group, and the stack that
-    /// logged it.
+    /// Title of a connection's trace or of the file, empty if there is none; its group, and its stack.
     pub(crate) fn names(&self, connection: usize) -> (&str, Option<&str>, &'static str) {
         let common = &self.file.common;
         let identity = self.connections.get(connection);

@@ -30,8 +30,7 @@ pub(super) const METRICS: [&str; 7] = [
 pub(super) const SRTT: usize = 3;
 pub(super) const LATEST_RTT: usize = 4;
 
-/// An ssthresh from this value on means that there is none (2^53; stacks write the largest of their
-/// integers).
+/// An ssthresh from this value on means that there is none (2^53; stacks write their largest integer).
 const NO_SSTHRESH: f64 = 9_007_199_254_740_992.0;
 
 pub(crate) enum Event<'a> {
@@ -62,8 +61,7 @@ pub(crate) struct Packet<'a> {
     pub(crate) number: Option<u64>,
     /// 0 Initial, 1 Handshake, 2 0-RTT, 3 1-RTT.
     pub(crate) space: u8,
-    /// Path ID of application data in Multipath QUIC, where each path has its own packet numbers; otherwise
-    /// zero.
+    /// Path ID of application data in Multipath QUIC, whose paths have their own packet numbers; otherwise 0.
     pub(crate) path: u32,
     /// Destination connection ID as it is written, or empty.
     pub(super) destination: &'a str,

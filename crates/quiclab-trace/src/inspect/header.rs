@@ -6,8 +6,7 @@ use serde_json::{Map, Value};
 
 /// Maximum length of a title or name [bytes]; longer ones are truncated.
 const TEXT_MAX: usize = 200;
-/// Maximum number of names of a connection, in a header and in events: that of its first packet, and those of its
-/// parameters.
+/// Maximum number of names of a connection, in a header and in events: of its first packet and its parameters.
 const ORIGINALS_MAX: usize = 4;
 
 /// Names of the known stacks in titles, vantage points and versions; the first match counts, so longer names
@@ -267,7 +266,7 @@ fn text_of<'a>(fields: &'a Map<String, Value>, key: &str) -> &'a str {
     fields.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// At most [`TEXT_MAX`] bytes from the beginning of a text.
+/// Beginning of a text, at most [`TEXT_MAX`] bytes.
 pub(super) fn prefix(text: &str) -> &str {
     let mut length = text.len().min(TEXT_MAX);
     while !text.is_char_boundary(length) {

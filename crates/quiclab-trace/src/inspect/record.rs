@@ -1,5 +1,4 @@
-//! An event as it is written in the file: the fields of all drafts side by side, under their names in the
-//! file.
+//! An event as in the file: the fields of all drafts side by side, under their names in the file.
 //!
 //! | draft | event | number, size of a packet | length of a frame |
 //! | --- | --- | --- | --- |
@@ -55,7 +54,7 @@ record! {
     /// `data` of every kind of event.
     Data {
         packet_type: Text<'a> = "packet_type",
-        /// Of aioquic's `packet_lost`.
+        /// Packet type in aioquic's `packet_lost`.
         type_name: Text<'a> = "type",
         packet_number_space: Text<'a> = "packet_number_space",
         packet_number: Uint = "packet_number",
@@ -72,7 +71,7 @@ record! {
         pacing_rate: Real = "pacing_rate",
         new: Text<'a> = "new",
         state: Text<'a> = "state",
-        /// Of mvfst's `packets_lost`, with `lost_packets`.
+        /// Largest number in mvfst's `packets_lost`, with `lost_packets`.
         largest_lost: Uint = "largest_lost_packet_num",
         lost_packets: Uint = "lost_packets",
         count: Uint = "count",
@@ -106,7 +105,7 @@ pub(super) enum Role {
     Name,
     Event,
     Group,
-    /// Of picoquic with Multipath QUIC.
+    /// Path ID of picoquic with Multipath QUIC.
     PathId,
     /// An object at this position is the data: some stacks declare `TRIGGER` and then omit it.
     Data,
@@ -114,7 +113,7 @@ pub(super) enum Role {
 }
 
 impl Role {
-    /// Without a description: `[time, category, event, trigger, data]`, or the same list without trigger.
+    /// Roles without a description: `[time, category, event, trigger, data]`, or the same without trigger.
     pub(super) const DEFAULT: [Self; 5] =
         [Self::RelativeTime, Self::Ignored, Self::Event, Self::Data, Self::Data];
 

@@ -19,8 +19,7 @@ impl Span {
         if width <= 0.0 {
             return 0;
         }
-        // a cast from float to integer saturates; no event is outside the span, and a wrong bucket would do
-        // no harm
+        // a cast from float saturates; no event is outside the span, and a wrong bucket would do no harm
         (((time_ms - self.from_ms) / width * count as f64) as usize).min(count - 1)
     }
 }
@@ -28,7 +27,7 @@ impl Span {
 /// Maximum number of points of a bucket; a bucket that was thinned has at least half as many.
 const BUCKET_POINTS: usize = 8;
 
-/// At most a given number of points, evenly from each bucket.
+/// A bounded number of points, evenly spaced in each bucket.
 pub(super) struct DownsampledPoints<T> {
     span: Span,
     quota: usize,
@@ -209,7 +208,7 @@ mod tests {
     }
 
     proptest! {
-        /// Never more than asked for; from each bucket at least one; nothing twice.
+        /// Never more points than requested; at least one from each bucket; no point twice.
         #[test]
         fn a_bound_is_a_bound(times in proptest::collection::vec(0.0..100.0_f64, 1..400), max in 8..80_usize) {
             let mut points = DownsampledPoints::new(SPAN, times.len() as u64, max);

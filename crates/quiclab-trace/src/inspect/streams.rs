@@ -1,5 +1,4 @@
-//! Streams of a connection: totals of each direction, and the selection of the streams and frames that are
-//! shown.
+//! Streams of a connection: totals by direction, and selection of the streams and frames shown.
 
 use super::ranges::Ranges;
 use super::sample::{DownsampledPoints, Span};
@@ -7,8 +6,8 @@ use std::collections::HashMap;
 
 /// Maximum number of streams of a file that are distinguished, counted per direction.
 const TRACKED_MAX: usize = 20_000;
-/// This many streams, the first ones, may have [`GAPS_MANY`] gaps, later ones [`GAPS_FEW`]; all together take 15 MB
-/// at most.
+/// The first this many streams may have [`GAPS_MANY`] gaps, later ones [`GAPS_FEW`]; all together take 15 MB at
+/// most.
 const MANY_STREAMS: usize = 64;
 const GAPS_MANY: usize = 4096;
 const GAPS_FEW: usize = 32;

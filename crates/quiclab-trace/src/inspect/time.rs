@@ -5,11 +5,11 @@ use serde_json::Value;
 /// Time format of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimeFormat {
-    /// Since some instant of calendar time; the first event becomes zero.
+    /// Time since some instant of calendar time; the first event becomes zero.
     Absolute,
-    /// Since the reference time, which becomes zero.
+    /// Time since the reference time, which becomes zero.
     Relative,
-    /// Since the previous event.
+    /// Time since the previous event.
     Delta,
 }
 

@@ -4,8 +4,7 @@ use super::Sender;
 use super::random::Random;
 use std::collections::BTreeMap;
 
-/// Length of the first Destination Connection ID of a client: "at least 8 bytes in length" (RFC 9000 section
-/// 7.2).
+/// Length of a client's first Destination Connection ID: "at least 8 bytes in length" (RFC 9000 section 7.2).
 pub(super) const ORIGINAL_ID: usize = 8;
 /// The longest connection ID (RFC 9000 section 17.2).
 const ID_BYTES_MAX: usize = 20;

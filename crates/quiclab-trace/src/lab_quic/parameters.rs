@@ -1,5 +1,5 @@
-//! The extension `quic_transport_parameters` (RFC 9001 section 8.2, RFC 9000 section 18), with the parameters of the
-//! model.
+//! The extension `quic_transport_parameters` (RFC 9001 section 8.2, RFC 9000 section 18), with the modelled
+//! parameters.
 
 use super::Sender;
 use super::ids::{Ids, ORIGINAL_ID};

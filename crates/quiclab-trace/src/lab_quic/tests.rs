@@ -439,7 +439,7 @@ fn what_is_not_written_has_a_comment() {
     assert!(nonce.contains("path ID 2 is part of the nonce, packet number 7"), "{nonce}");
 }
 
-/// 0-RTT of a client whose own ID is empty: the model counts no bytes for the server's, and here no padding
+/// 0-RTT of a client whose own ID is empty: the model has no bytes for the server's, and no padding
 /// compensates.
 #[test]
 fn a_longer_id_needs_padding() {

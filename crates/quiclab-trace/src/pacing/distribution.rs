@@ -8,8 +8,7 @@ use std::collections::HashMap;
 
 /// Significant bits of a value that distinguish bins.
 const FINE_BITS: u32 = 13;
-/// Significant bits that distinguish the bins of a figure: each octave has 64, so that they are 0.8 to 1.6 %
-/// wide.
+/// Significant bits that distinguish the bins of a figure: each octave has 64, which are 0.8 to 1.6 % wide.
 const COARSE_BITS: u32 = 7;
 
 /// Number of occurrences of each value.
@@ -201,8 +200,7 @@ impl Distribution {
         fullest.map(|(_, bin)| bin.mean())
     }
 
-    /// Number of values from `from` to `to`, both inclusive, and their sum; a bin belongs to the range if its
-    /// mean does.
+    /// Number of values from `from` to `to`, both inclusive, and their sum; bins count by their mean.
     #[must_use]
     pub fn within(&self, from: f64, to: f64) -> Bin {
         self.bins

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// Analysis of a file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Capture {
-    /// As the user named it.
+    /// Name of the file as given by the user.
     pub file: String,
     /// Format of the file.
     pub format: String,
@@ -46,9 +46,9 @@ pub struct Flow {
     pub acks_known: bool,
     /// Notes for the user on facts that no number shows.
     pub notes: Vec<String>,
-    /// How the sender spaces its packets.
+    /// Spacing of the sender's packets.
     pub data: Spacing,
-    /// How the receiver acknowledges.
+    /// Acknowledgements of the receiver.
     pub acks: Acks,
 }
 
@@ -132,8 +132,7 @@ pub struct Bursts {
 /// Clusters of intervals.
 #[derive(Clone, Debug, Serialize)]
 pub struct Clusters {
-    /// Clusters around the intervals of evenly spaced packets at the rate of the bottleneck, one for each
-    /// gain.
+    /// Clusters around the intervals of evenly spaced packets at the bottleneck's rate, one for each gain.
     pub expected: Vec<Expected>,
     /// Peaks found in the distribution, ascending.
     pub found: Vec<Found>,
@@ -165,7 +164,7 @@ pub struct Found {
     pub share: f64,
 }
 
-/// How the receiver acknowledges.
+/// Acknowledgements of the receiver.
 #[derive(Clone, Debug, Serialize)]
 pub struct Acks {
     /// Packets that acknowledge and carry no data.

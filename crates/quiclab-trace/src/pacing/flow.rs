@@ -188,8 +188,8 @@ mod tests {
         }
     }
 
-    /// A client's SYN, then every 2.4 ms a pair of segments 2 us apart, each answered by an ACK that triggers the next
-    /// pair.
+    /// A client's SYN, then every 2.4 ms a pair of segments 2 us apart, each answered by an ACK that triggers the
+    /// next.
     fn pairs(count: u32) -> Vec<ObservedPacket<'static>> {
         let segment = |sequence, length, acknowledgement, control| Content::Segment {
             sequence,
@@ -252,8 +252,7 @@ mod tests {
     #[test]
     fn what_is_cut_off_still_counts_as_sent() {
         let settings = Settings { skip_s: 0.0036, until_s: Some(0.0096), ..Settings::default() };
-        // the first pair is excluded; the second is at 4.81 ms, the ACK of the first at 4.8 ms; the third at 7.21
-        // ms
+        // the first pair is excluded; the second is at 4.81 ms, the first's ACK at 4.8 ms; the third at 7.21 ms
         let flow = analysed(&settings, &pairs(10));
         assert_eq!((flow.data.packets, flow.acks.count), (4, 2));
         assert_eq!(flow.acks.packets.iter().collect::<Vec<_>>(), [(&2, &2)]);

@@ -131,8 +131,7 @@ impl Spacing {
         self.packets
     }
 
-    /// From the first packet to the last [ns]: the sum of the intervals, so that setting the clock back has no
-    /// effect.
+    /// Time from the first packet to the last [ns]: the sum of the intervals, unaffected by a clock set back.
     pub(super) fn duration_ns(&self) -> u64 {
         u64::try_from(self.intervals.sum()).unwrap_or(u64::MAX)
     }

@@ -50,13 +50,12 @@ pub(super) struct Habits {
     evidence: Evidence,
 }
 
-/// Number of packets that can be distinguished from copies, and of those that were copied at their own place and at
-/// another.
+/// Number of packets identifiable among copies, and of those copied at their own place and at another.
 #[derive(Clone, Copy, Debug, Default)]
 struct Evidence {
     packets: u64,
     copied: [u64; 2],
-    /// Number of packets up to the last one that was copied at another place: copies of later ones may be in
+    /// Number of packets up to the last one that was copied at another place: those of later ones may be in
     /// transit.
     reach: u64,
 }

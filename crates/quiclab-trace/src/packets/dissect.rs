@@ -22,8 +22,7 @@ pub(super) struct Dissector<'s> {
     udp: Udp<'s>,
     links: Vec<u16>,
     copies: Copies,
-    /// Frames of each encapsulation; UDP packets with a port of a tunnel, by tunnel; frames whose stated length is too
-    /// short.
+    /// Frames of each encapsulation; UDP packets with a port of a tunnel, by tunnel; frames with too short a length.
     inside: [u64; Kind::ALL.len()],
     unread: BTreeMap<(u16, &'static str), u64>,
     shortened: u64,

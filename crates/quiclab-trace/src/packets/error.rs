@@ -13,7 +13,7 @@ pub enum ReadError {
     /// The operating system cannot read the file.
     #[error("cannot read {file}: {}", system_reason(source))]
     Io {
-        /// As the user named it.
+        /// Name of the file as given by the user.
         file: String,
         /// Error of the system.
         source: io::Error,
@@ -21,7 +21,7 @@ pub enum ReadError {
     /// The file has another format.
     #[error("{file}: expected {EXPECTED}, got {found}")]
     NotReadable {
-        /// As the user named it.
+        /// Name of the file as given by the user.
         file: String,
         /// Format or content that was found instead, such as `an empty file`.
         found: String,
@@ -29,7 +29,7 @@ pub enum ReadError {
     /// A key log exceeds the maximum length.
     #[error("{file}: expected a TLS key log of at most 64 MiB, got a larger file")]
     KeyLogTooLong {
-        /// As the user named it.
+        /// Name of the file as given by the user.
         file: String,
     },
     /// The progress callback requested a stop.

@@ -20,9 +20,9 @@ pub(super) type ClientRandom = [u8; 32];
 /// A traffic secret; its length determines the hash and the possible cipher suites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Secret {
-    /// Of SHA-256.
+    /// Secret of a cipher suite with SHA-256.
     Short([u8; 32]),
-    /// Of SHA-384.
+    /// Secret of a cipher suite with SHA-384.
     Long([u8; 48]),
 }
 
@@ -74,7 +74,7 @@ impl KeyLog {
         true
     }
 
-    /// The same secrets with all counts reset, because the lines will be read again.
+    /// Returns the secrets with all counts reset, because the lines will be read again.
     pub(super) fn without_counts(self) -> Self {
         Self { connections: self.connections, ..Self::default() }
     }

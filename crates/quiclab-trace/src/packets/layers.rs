@@ -27,8 +27,8 @@ pub(super) fn innermost<'a>(frame: &Frame<'a>, original: usize) -> Result<(Datag
         .or_else(|problem| outer.filter(|_| !truncated || problem != CUT).ok_or(problem))
 }
 
-/// As [`innermost`]; `outer` is the last UDP packet that looks like a tunnel and whose content has not been found yet, with the
-/// trail up to it.
+/// Continues [`innermost`]; `outer` is the last UDP packet that looks like a tunnel and whose content has not been found yet,
+/// with the trail up to it.
 fn follow<'a>(
     frame: &Frame<'a>,
     original: usize,

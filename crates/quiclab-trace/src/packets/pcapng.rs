@@ -6,7 +6,7 @@
 //! | Enhanced Packet, (obsolete) Packet | read; options are ignored |
 //! | Simple Packet | counted: it has no time |
 //! | Decryption Secrets | TLS key logs; others are ignored |
-//! | others | passed over |
+//! | others | ignored |
 //!
 //! A block whose two lengths differ is counted and not used; reading continues after its first length. If no block
 //! begins there, the file counts as truncated. (The crate pcap-file does not advance after an error, does not know
@@ -55,8 +55,9 @@ enum Resolution {
 }
 
 impl Resolution {
-    /// Of `if_tsresol`: "If the Most Significant Bit is equal to zero, the remaining bits indicate the resolution of
-    /// the timestamp as a negative power of 10 [...] If [it] is equal to one, [...] a negative power of 2".
+    /// Resolution from `if_tsresol`: "If the Most Significant Bit is equal to zero, the remaining bits indicate the
+    /// resolution of the timestamp as a negative power of 10 [...] If [it] is equal to one, [...] a negative power
+    /// of 2".
     fn new(value: u8) -> Self {
         let power = u32::from(value & 0x7f);
         match value >> 7 {
@@ -176,8 +177,7 @@ pub(super) fn read_secrets<R: Read>(window: &mut Window<'_, R>) -> Result<KeyLog
 }
 
 impl Section {
-    /// Lines of a Decryption Secrets Block with a TLS key log; the inner `None` if it is shorter than its
-    /// length field.
+    /// Lines of a Decryption Secrets Block with a TLS key log; the inner `None` if it is truncated.
     fn key_log<'b>(&self, body: &'b [u8]) -> Option<Option<&'b [u8]>> {
         let is_key_log = body.len() >= 8 && self.word(body, 0) == TLS_KEY_LOG;
         is_key_log.then(|| body[8..].get(..self.word(body, 4) as usize))

@@ -79,8 +79,7 @@ fn learn(input: impl Read) -> io::Result<Decoder> {
     Ok(if decoder.late { decoder.again() } else { Decoder::default() })
 }
 
-/// Content of the last event, if it is about a packet. The lists keep their memory from one packet to the
-/// next.
+/// Content of the last event, if it is about a packet. The lists keep their memory between packets.
 #[derive(Default)]
 struct Latest {
     /// Whether it has not been passed on yet.

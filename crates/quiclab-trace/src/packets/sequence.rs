@@ -1,4 +1,4 @@
-//! Assignment of segments to TCP connections between the same two ends: ports are reused (RFC 9293 section 3.4 and
+//! Assignment of segments to TCP connections between the same ends: ports are reused (RFC 9293 section 3.4 and
 //! 3.6.1).
 //!
 //! | segment | begins another connection if |

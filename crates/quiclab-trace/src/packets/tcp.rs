@@ -17,8 +17,7 @@ pub(super) fn numbers(header: &[u8], payload_bytes: usize) -> Numbers {
     Numbers { sequence: word(4), acknowledgement: word(8), length, flags }
 }
 
-/// Reads a header, of which at least 16 bytes are present. The second value: whether its options are
-/// complete.
+/// Reads a header, of which at least 16 bytes are present. The second value: whether options are complete.
 pub(super) fn segment(header: &[u8], payload_bytes: usize) -> (Content<'static>, bool) {
     let Numbers { sequence, acknowledgement, length, flags } = numbers(header, payload_bytes);
     let whole = header.len() >= usize::from(header[12] >> 4) * 4;

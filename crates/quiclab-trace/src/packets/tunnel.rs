@@ -129,7 +129,7 @@ fn vxlan(rest: Rest<'_>) -> Option<Next<'_>> {
     Some((Layer::Ethernet, rest.skip(8).ok()?))
 }
 
-/// As in [`vxlan`], with "P" and the next protocol.
+/// Header as in [`vxlan`], with "P" and the next protocol.
 fn vxlan_gpe(rest: Rest<'_>) -> Option<Next<'_>> {
     let (flags, next) = (rest.byte(0).ok()?, rest.byte(3).ok()?);
     (flags & 0x0c == 0x0c && flags & 0x30 == 0).then_some(())?;

@@ -88,8 +88,8 @@ impl<'k> Udp<'k> {
         if self.owner.is_none() && self.is_new(datagram, index, flows) {
             return open(flows, sink);
         }
-        // between the same addresses, these determine the direction, even if both endpoints have chosen the
-        // same ID
+        // between the same addresses, these determine the direction, even if both ends have chosen the same
+        // ID
         let backward = match last {
             Some(place) if place.index == index => lesser != place.lesser_first,
             _ => {
@@ -124,8 +124,7 @@ impl<'k> Udp<'k> {
         Some((sender.flow, !sender.of_first))
     }
 
-    /// Connection whose keys decrypt a datagram at addresses and ports that no connection had, and its
-    /// direction.
+    /// Connection whose keys decrypt a datagram at unknown addresses and ports, and its direction.
     fn found_by_keys(&mut self, datagram: &Datagram<'_>, flows: &mut Flows) -> Option<(usize, bool)> {
         let payload = datagram.payload;
         if payload.len() != datagram.payload_bytes || is_long(*payload.first()?) || !self.secrets.few() {

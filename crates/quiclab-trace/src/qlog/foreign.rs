@@ -1,5 +1,4 @@
-//! Export of qlog files of other stacks and drafts to version 0.3: events that [`crate::inspect`] reads, one by
-//! one.
+//! Export of qlog files of other stacks and drafts to version 0.3: events that [`crate::inspect`] reads.
 //!
 //! | in the file | in the export |
 //! | --- | --- |
@@ -7,7 +6,7 @@
 //! | event as a list (draft-00, draft-01) | an object; `name` from category and event |
 //! | `quic:`, `h3:` and the names of later drafts | those of 0.3 |
 //! | times of any format and unit | relative, in milliseconds; `reference_time` where it is known |
-//! | `packet_type` and sizes beside the header or in it | `header.packet_type`, `raw.length` |
+//! | `packet_type` and sizes next to the header or in it | `header.packet_type`, `raw.length` |
 //! | all else | unchanged |
 
 use super::convert::convert_event;
@@ -29,7 +28,7 @@ impl Sink for Last {
 /// Writes the traces of a file, each after a comma unless it is the first of all; `false` if the file is no qlog.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub(super) fn traces(
     file: &[u8],
     input: usize,

@@ -57,8 +57,8 @@ pub(super) fn header_and_raw(out: &mut Vec<u8>, packet: &TransportPacket<'_>) {
     open_header(out, space, path, number);
     if let Some((&first, rest)) = header.split_first() {
         if first & LONG_HEADER == 0 {
-            // The rest is the connection ID and the packet number, whose length is in the two
-            // low bits; the header does not tell the length of the connection ID.
+            // The rest is the connection ID and the packet number, whose length is in the two low bits; the
+            // header does not contain the length of the connection ID.
             let packet_number_bytes = usize::from(first & 0x03) + 1;
             let dcid = &rest[..rest.len().saturating_sub(packet_number_bytes)];
             if !dcid.is_empty() {

@@ -45,8 +45,8 @@ pub fn records(otherwise: u64) -> u64 {
     std::env::var("QLOG_MB").map_or(otherwise, |text| text.parse().unwrap()) * 1_000_000 / RECORD_BYTES
 }
 
-/// A generated log with a number of packets, one every 0.37 ms, of which every 50th is lost; it is not held in
-/// memory.
+/// A generated log of some number of packets, one every 0.37 ms, every 50th of which is lost; it is not held
+/// in memory.
 pub struct Generated {
     records: u64,
     record: u64,

@@ -68,8 +68,7 @@ fn the_place_of_the_cut_is_where_the_record_begins() {
     assert_eq!((&found["counts"]["packets_sent"], &found["counts"]["malformed"]), (&1.into(), &0.into()));
 }
 
-/// Excessive numbers of frames, ranges, names, groups, streams and losses; deep nesting; numbers out of
-/// range.
+/// Excessive frames, ranges, names, groups, streams and losses; deep nesting; numbers out of range.
 #[test]
 fn made_to_do_harm() {
     let header = "{\"qlog_version\":\"0.3\",\"trace\":{}}\n";

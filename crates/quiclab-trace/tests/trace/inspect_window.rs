@@ -4,8 +4,7 @@ use quiclab_trace::inspect::{Selection, inspect_reader};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 
-/// A sender whose packet `n` leaves at `n` ms with 10 B of stream data; credit for 1000 B, and for more from 150 ms
-/// on.
+/// A sender whose packet `n` leaves at `n` ms with 10 B of stream data; credit for 1000 B, more from 150 ms on.
 fn text() -> String {
     let mut lines = vec![
         json!({"qlog_version": "0.3", "trace": {"vantage_point": {"type": "server"}}}),

@@ -353,7 +353,7 @@ fn files_cut_off_at_every_byte() {
                 usize::from(!reading.notes.iter().any(|note| note.starts_with("reading stopped at byte ")));
         }
         assert_eq!(most, 2);
-        // behind each record; in pcapng also behind the section header and the interface
+        // after each record; in pcapng also after the section header and the interface
         assert_eq!(quiet, if file[0] == 0x0a { 5 } else { 3 });
         for length in 0..28 {
             drop(try_read(&file[..length]));

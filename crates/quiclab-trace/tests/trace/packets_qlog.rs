@@ -236,8 +236,7 @@ fn cut_off_anywhere() {
             match reading {
                 Ok(reading) => {
                     let told = reading.notes.iter().any(|note| note.contains("truncated or damaged"));
-                    // between records nothing shows that more should follow, nor does missing whitespace at the
-                    // end
+                    // between records nothing shows that more should follow, nor does missing final whitespace
                     assert!(
                         told || file.ends_with(".sqlog") || text[length..].trim_ascii().is_empty(),
                         "{file} {length}"

@@ -186,7 +186,7 @@ fn lengths_are_exact() {
 #[test]
 fn tshark_reads_lengths_and_checksums() {
     let fields = ["frame.len", "frame.cap_len", "ip.len", "ipv6.plen", "udp.length", "udp.checksum.status"];
-    // without dissecting QUIC: it would want to decrypt
+    // without dissecting QUIC: it would try to decrypt
     let mut arguments = vec!["--disable-protocol", "quic", "--disable-protocol", "gquic"];
     arguments.extend(["-o", "udp.check_checksum:TRUE", "-T", "fields", "-E", "separator=,"]);
     for field in fields {

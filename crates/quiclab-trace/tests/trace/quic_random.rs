@@ -28,8 +28,7 @@ struct Connection<'r> {
     flow: u64,
     /// Length of the client's connection IDs.
     client_id: u8,
-    /// Client and server of each path, and the client's address as the server knows it from the last packet
-    /// received.
+    /// Client and server of each path, and the client's address in the last packet at the server.
     tuples: Vec<[SocketAddr; 2]>,
     known: Vec<SocketAddr>,
     events: Vec<Event>,

@@ -144,8 +144,7 @@ mod tests {
         assert_eq!(client.validation.ends, at(1300 + 2000));
     }
 
-    /// Packets that were due while the process was stopped leave after the first packets of the waiting
-    /// batch.
+    /// Packets that were due while the process was stopped leave after the first ones of the waiting batch.
     #[test]
     fn a_process_that_was_stopped_is_not_mistaken_for_a_failure() {
         let mut client = Client::new();

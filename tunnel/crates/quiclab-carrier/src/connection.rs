@@ -83,8 +83,7 @@ pub(crate) struct TunnelConnection {
     pub(crate) credit: Option<u64>,
     /// Number of datagrams that were dropped because they exceeded it.
     pub(crate) withheld: u64,
-    /// State while its address has changed and is not known to be validated (servers, connections with one
-    /// path).
+    /// State while a changed address is not known to be validated (servers, connections with one path).
     pub(super) validation: Option<AddressValidation>,
     /// Destination connection ID of the last packet received, if this end has issued it.
     pub(super) addressed: Option<[u8; ID_LENGTH]>,

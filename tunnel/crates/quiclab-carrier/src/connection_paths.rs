@@ -100,8 +100,7 @@ impl TunnelConnection {
     }
 
     /// Probes paths that are silent while others are not, and suspects those that do not answer. A sender
-    /// cannot detect which of its paths is dead if all are acknowledged on a dead one: the receiver must detect
-    /// it.
+    /// cannot detect which of its paths is dead if all are acknowledged on a dead one: the receiver must do so.
     pub(crate) fn compare(&mut self, now: Time) -> Vec<usize> {
         let mut doubted = Vec::new();
         for index in 0..self.tracks.len() {

@@ -54,8 +54,7 @@ pub(crate) fn controller(
     if control.family().grows_by_window() { controller.with_rate_limited_increase() } else { controller }
 }
 
-/// A coupled controller that reports its state to its group, and the state of the group to its inner
-/// controller.
+/// A coupled controller that reports its state to its group, and that of the group to its inner controller.
 struct CoupledController {
     inner: Box<dyn Controller>,
     group: Group,

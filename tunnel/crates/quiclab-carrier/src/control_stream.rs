@@ -13,8 +13,8 @@ use super::wire::{self, Frame, MAX_CONTROL_BYTES, MAX_WIRE_PATHS, NO_TOKEN, Toke
 use noq_proto::{Dir, PathId};
 use quiclab_core::{Role, Time};
 
-/// Maximum number of bytes that wait for a control stream before the peer is no longer read, and before messages
-/// wait outside.
+/// Maximum number of bytes that wait for a control stream before reading stops, and before messages wait
+/// outside.
 const FULL_OUTBOX: usize = 128 << 10;
 /// Maximum number of bytes of a frame in addition to a message.
 const FRAME_HEADER: usize = 64;

@@ -12,7 +12,7 @@
 //! | which samples count? | those with a queue and a used window; those of a full window after slow start, which are as valid where no queue forms, as behind a policer; others only if they exceed the known rate |
 //! | a packet acknowledged alone | shows no queue: it may have waited for the peer's `max_ack_delay` |
 //! | nothing in flight | no queue is known any more |
-//! | a rate in the past | counts for ten round trips from the next sample that counts on, the filter of BBRv1; however long the path is not used, if none comes |
+//! | a rate in the past | counts for ten round trips from the next sample that counts, the filter of BBRv1; without one, however long the path is unused |
 //!
 //! If others share the bottleneck, the rate is the share of this path.
 

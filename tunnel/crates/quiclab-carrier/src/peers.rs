@@ -47,8 +47,7 @@ impl TunnelEndpoint {
         ends.iter().filter(|(_, bound)| *bound).count()
     }
 
-    /// Whether the peer of a connection is still known: its handshake was verified with the peers known when it
-    /// began.
+    /// Whether the peer of a connection is still known: its handshake used the peers known at its start.
     pub(super) fn may_go_on(&self, key: ConnectionKey) -> bool {
         let Some(conn) = self.connections.get(&key) else { return false };
         match conn.http3 {
@@ -106,8 +105,7 @@ mod tests {
     use super::super::testing::{Pair, addresses, key, peers};
     use quiclab_core::Duration;
 
-    /// A server with a session of two connections, on each of which the client has proved another key of its
-    /// peer.
+    /// A server with a session of two connections, on each of which its client has proved another key.
     fn two_keys() -> (Pair, SessionId) {
         let mut pair = Pair::new(|_| {});
         pair.server.set_peers(pair.now, peers(&[&[1, 3]]));

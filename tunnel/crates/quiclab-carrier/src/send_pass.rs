@@ -140,7 +140,7 @@ impl TunnelConnection {
         }
     }
 
-    /// Opens all gates: a path that does not answer may always be probed, because its window is full of lost
+    /// Opens all gates: a path that does not answer may always be probed, as its window is full of lost
     /// packets.
     fn open_gates(&self) {
         for track in &self.tracks {

@@ -65,8 +65,7 @@ impl TunnelEndpoint {
         self.maintain(now, id);
     }
 
-    /// Requests one connection with all paths again for a client without a connection, if it is so
-    /// configured.
+    /// Requests one connection with all paths again for a client without a connection, if so configured.
     fn ask_anew(&mut self, id: SessionId) {
         let multipath = self.config().role == Role::Client && self.wants_multipath();
         if let Some(session) = self.sessions.get_mut(&id) {

@@ -68,8 +68,7 @@ impl Pair {
         self.run_over(length, |_, packet| Some(packet));
     }
 
-    /// Runs over a network that modifies or drops packets at their arrival, and that receives the role of their
-    /// sender.
+    /// Runs over a network that modifies or drops packets at their arrival, given the role of their sender.
     pub(super) fn run_over(&mut self, length: Duration, network: impl Fn(Role, Packet) -> Option<Packet>) {
         let end = self.now + length;
         loop {

@@ -1,5 +1,4 @@
-//! TLS 1.3 between two endpoints that know each other's key: raw Ed25519 public keys (RFC 7250) on both
-//! sides.
+//! TLS 1.3 between endpoints that know each other's key: raw Ed25519 public keys (RFC 7250) on both sides.
 //!
 //! | | |
 //! | --- | --- |

@@ -286,8 +286,7 @@ impl TunnelEndpoint {
         })
     }
 
-    /// Number of datagrams of a session that were sent in fragments, and of those of which only some fragments
-    /// arrived.
+    /// Number of datagrams of a session that were sent in fragments, and of those that arrived incompletely.
     #[must_use]
     pub fn fragmented(&self, session: SessionId) -> (u64, u64) {
         let session = self.sessions.get(&session);
@@ -314,8 +313,7 @@ impl TunnelEndpoint {
         self.sessions.get(&session).map_or(0, |session| session.connections().len())
     }
 
-    /// Current carrier, which shows whether the paths of a session share a connection; `None` while it has
-    /// none.
+    /// Current carrier, which shows whether paths share a connection; `None` without a connection.
     #[must_use]
     pub fn carrier_kind(&self, session: SessionId) -> Option<CarrierKind> {
         let key = *self.sessions.get(&session)?.connections().first()?;
@@ -346,8 +344,7 @@ impl TunnelEndpoint {
         Ok(())
     }
 
-    /// Ends a session and notifies the peer; the next calls of [`TunnelEndpoint::transmit`] return the packets
-    /// for that.
+    /// Ends a session and notifies the peer; [`TunnelEndpoint::transmit`] returns the packets for that.
     pub fn close(&mut self, now: Time, id: SessionId) {
         self.set_now(now);
         self.end(now, id, CloseReason::Local);

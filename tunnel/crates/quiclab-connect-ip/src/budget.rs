@@ -9,8 +9,7 @@ use quiclab_core::{Duration, Time};
 pub const BURST: u64 = 256;
 /// Mean time between records.
 pub const INTERVAL: Duration = Duration::from_millis(31);
-/// Maximum number of bytes read from a connection's streams in one turn, for fairness among connections: more than a packet
-/// of any length.
+/// Maximum number of bytes read from a connection's streams in one turn, for fairness: more than a packet of any length.
 pub const BYTES_PER_TURN: usize = 16 << 10;
 
 /// A token bucket.

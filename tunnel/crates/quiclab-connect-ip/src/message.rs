@@ -90,8 +90,7 @@ pub(super) fn read_response(section: &[u8]) -> Result<Status, Http3Error> {
     status.parse().ok().filter(|status| digits && (100..600).contains(status)).ok_or(MESSAGE)
 }
 
-/// Whether the path is `path`: clients may write `*` of a template literally, or as `%2A` (RFC 6570 section
-/// 3.2.1).
+/// Whether the path is `path`: clients may write `*` literally, or as `%2A` (RFC 6570 section 3.2.1).
 fn same_path(fields: &[Field], path: &str) -> bool {
     let plain = |text: &str| text.replace("%2A", "*").replace("%2a", "*");
     pseudo(fields, ":path").is_some_and(|asked| plain(asked) == plain(path))

@@ -88,8 +88,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// An integer in the lowest `prefix` bits of the first byte (RFC 7541 section 5.1); at most slightly above
-    /// 2^32.
+    /// An integer in the lowest `prefix` bits of the first byte (RFC 7541 section 5.1); slightly above 2^32 at
+    /// most.
     fn integer(&mut self, prefix: u32) -> Result<u64, QpackError> {
         let mask = (1_u64 << prefix) - 1;
         let mut value = u64::from(self.peek()?) & mask;
@@ -129,8 +129,7 @@ impl Reader<'_> {
         let (taken, rest) = self.bytes.split_at_checked(length).ok_or(QpackError::Truncated)?;
         self.bytes = rest;
         let string = if coded {
-            // a string that is too long is distinguished from a wrong code by its minimum length: eight bits
-            // take 5 to 30
+            // an overlong string differs from a wrong code by its minimum length: eight bits take 5 to 30
             huffman::decode(taken, self.left).ok_or(QpackError::Huffman)?
         } else {
             taken.to_vec()

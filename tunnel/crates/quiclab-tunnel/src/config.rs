@@ -1,6 +1,6 @@
 //! The configuration of one end of a tunnel, checked before anything is changed on the machine.
 //!
-//! Type, unit, default, limits and meaning of each field are defined here. The check of files, their errors, the JSON
+//! Type, unit, default, limits and meaning of fields are defined here. The check of files, their errors, the JSON
 //! Schema and docs/reference/vpn.md are derived from them. `check` validates combinations of fields, `load` reads
 //! files.
 

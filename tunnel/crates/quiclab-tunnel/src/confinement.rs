@@ -1,5 +1,4 @@
-//! System calls that the program may use after setup (seccomp, seccomp(2)): its own filter, so that it applies without a service
-//! manager.
+//! System calls that the program may use after setup (seccomp, seccomp(2)): a filter that needs no service manager.
 //!
 //! | | |
 //! | --- | --- |
@@ -9,7 +8,7 @@
 //! | programs | none, unless `dns` was set by resolvconf(8), which is run again at the end |
 //! | a kernel without seccomp | the tunnel does not start: a protection that an operator relies on must not be missing silently |
 //!
-//! There is no filter for architectures other than x86-64, AArch64 and RISC-V (64 bits): there the log reports
+//! There is no filter for architectures other than x86-64, AArch64 and RISC-V (64 bits): the log then reports
 //! this.
 
 use std::io;

@@ -46,8 +46,7 @@ impl ControlSocket {
         };
         let found = self.open()?;
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
-        // connecting waits while more clients have connected than the tunnel accepts, to which the timeout of writing applies (unix(7),
-        // socket(7))
+        // connecting blocks while the backlog of the tunnel is full, limited by the write timeout (unix(7), socket(7))
         socket.set_write_timeout(left()?)?;
         socket.connect(&SockAddr::unix(format!("/proc/self/fd/{}", found.as_raw_fd()))?)?;
         drop(found);

@@ -153,7 +153,7 @@ struct Daemon {
     /// Peers that were rejected.
     refused: u64,
     refusals: Refusals,
-    /// When interfaces are read again; `None` if the last attempt succeeded.
+    /// Time at which interfaces are read again; `None` if the last attempt succeeded.
     retry_interfaces: Option<Time>,
     /// Interfaces for whose reverse-path filter a warning was logged.
     filtered: BTreeSet<String>,

@@ -135,8 +135,7 @@ fn to_pem(key: &SecretKey) -> String {
     format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", base64(&der))
 }
 
-/// Base64 of bytes whose number is a multiple of three (RFC 4648 section 4); the line does not exceed the limit of
-/// PEM.
+/// Base64 of bytes whose number is a multiple of three (RFC 4648 section 4); the line is within the limit of PEM.
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     debug_assert!(bytes.len().is_multiple_of(3) && bytes.len() <= 48);

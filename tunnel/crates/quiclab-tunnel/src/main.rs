@@ -48,8 +48,7 @@ fn main() -> ExitCode {
 const FAILED: u8 = 1;
 /// Exit code of invalid input, which is also that of clap: another start does not help.
 const WRONG_INPUT: u8 = 2;
-/// Exit code of a failure that persists unless this machine or the server changes: another start does not
-/// help either.
+/// Exit code of a failure that persists unless this machine or the server changes.
 const UNSUITABLE: u8 = 3;
 
 /// Failure of a command, as displayed; without a message if the log has it.
@@ -151,8 +150,7 @@ fn man(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads a configuration. An error about its key includes a remedy, which must not be applied to the key of a running
-/// tunnel.
+/// Reads a configuration. An error about its key includes a remedy, which must not be applied to a running tunnel.
 fn load(file: &Path) -> Result<config::Settings, Failure> {
     config::load(file).map_err(|error| {
         let inspected = config::inspect(file).ok();
@@ -213,8 +211,7 @@ fn up(file: &Path, check: bool, interface: Option<&str>, log: Option<Log>) -> Re
     })
 }
 
-/// Maximum time for an answer of a tunnel; it takes milliseconds unless it hangs or is stopped. An end undoes all changes
-/// first.
+/// Maximum time for an answer of a tunnel; it takes milliseconds unless it hangs. An end first undoes all changes.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PATIENCE_FOR_END: Duration = Duration::from_secs(60);
 

@@ -1,5 +1,4 @@
-//! Assignment of addresses to clients: the configured one, else the one that the client had before, else the lowest
-//! free one.
+//! Assignment of addresses to clients: the configured one, else its former one, else the lowest free one.
 
 use crate::config::{Peer, Server};
 use crate::protocol::Assigned;
@@ -51,7 +50,7 @@ impl Pool {
         }
     }
 
-    /// Sets the peers of a reloaded configuration. Leases of remaining peers are kept, unless another peer now has the
+    /// Sets the peers of a reloaded configuration. Remaining peers keep their leases, unless another peer now has the
     /// address.
     pub fn reload(&mut self, server: &Server) {
         let mut new = Self::new(server);

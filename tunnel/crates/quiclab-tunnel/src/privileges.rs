@@ -52,7 +52,7 @@ impl Account {
         self.user == nix::unistd::geteuid() && self.group == nix::unistd::getegid()
     }
 
-    /// Gives a file to its group; links are not followed.
+    /// Changes the group of a file to the user's; links are not followed.
     ///
     /// # Errors
     /// If the kernel refuses it.

@@ -155,8 +155,7 @@ impl Requests {
 }
 
 impl Requests {
-    /// Closes a connection if the maximum number is reached, except those that wait for the end of the tunnel. Returns whether there is
-    /// room now.
+    /// Closes a connection, except those that wait for the end of the tunnel, if the maximum is reached. Returns whether there is room.
     fn make_room(&mut self) -> bool {
         if self.connections.len() < MAX_CONNECTIONS {
             return true;

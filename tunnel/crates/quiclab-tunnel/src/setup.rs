@@ -55,8 +55,7 @@ pub fn check_not_running(interface: &str) -> Result<(), SetupError> {
     Ok(system::check_not_running(&directory(interface), interface)?)
 }
 
-/// Warnings about kill switches of other tunnels, which block this one even if those tunnels do not run. Empty if they cannot
-/// be listed.
+/// Warnings about kill switches of other tunnels, running or not, which block this one. Empty if they cannot be listed.
 #[must_use]
 pub fn other_kill_switches(interface: &str) -> Vec<String> {
     let others = Firewall::other_kill_switches(interface).unwrap_or_default();

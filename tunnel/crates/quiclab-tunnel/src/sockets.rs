@@ -267,8 +267,8 @@ impl Sockets {
     }
 }
 
-/// Whether the error is about a datagram or a segment that exceeds the MTU of the device; for a segment, EINVAL before Linux
-/// 6.14.
+/// Whether the error is about a datagram or a segment that exceeds the MTU of the device (for segments, EINVAL before
+/// Linux 6.14).
 fn is_too_long(error: &io::Error) -> bool {
     let number = error.raw_os_error();
     [Errno::MSGSIZE, Errno::INVAL].iter().any(|errno| number == Some(errno.raw_os_error()))

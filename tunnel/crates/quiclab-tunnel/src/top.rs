@@ -32,8 +32,7 @@ pub enum TopError {
 /// not a terminal, it prints lines; with `once` only the first ones.
 ///
 /// # Errors
-/// If the tunnel does not answer at the start, or at any time while lines are printed; if the output cannot be
-/// written.
+/// If the tunnel does not answer at the start, or while lines are printed; if the output cannot be written.
 pub fn run(
     interval: Duration,
     once: bool,

@@ -11,8 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use tun_rs::{GROTable, SyncDevice, VIRTIO_NET_HDR_LEN};
 
-/// Maximum number of packets of one large segment of 64 KiB; with segments of 256 bytes and less the rest is lost, and
-/// counted.
+/// Maximum number of packets of a segment of 64 KiB; with those of 256 bytes and less the rest is lost, and counted.
 const SEGMENTS: usize = 256;
 /// Maximum number of packets written together.
 const WRITES: usize = 64;

@@ -68,8 +68,7 @@ fn wrong_input_has_an_exit_code_of_its_own() {
     );
 }
 
-/// Started as by the unit: with another name of the device, neither a reload nor the cleanup after a kill would find the
-/// tunnel.
+/// Started as by the unit: with another device name, neither reload nor cleanup after a kill would find the tunnel.
 #[test]
 fn the_unit_refuses_a_file_that_is_not_named_like_its_device() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -87,7 +86,7 @@ fn the_unit_refuses_a_file_that_is_not_named_like_its_device() {
     assert_fails(&["up", "--interface", "home", "home.toml"], 2, sentence);
 }
 
-/// The unit is skipped if a condition is false, and the machine stays unprotected: the file systems that it needs must be
+/// The unit is skipped if a condition is false, and the machine stays unprotected: file systems that it needs must be
 /// mounted first.
 #[test]
 fn the_unit_that_closes_waits_for_the_file_systems_of_its_files() {

@@ -81,14 +81,12 @@ pub(in super::super) struct Connection {
     /// Original Destination Connection ID; empty until an Initial packet of the client was decrypted.
     original: Vec<u8>,
     initial: Option<InitialKeys>,
-    /// Destination of the last Initial packet from which keys were derived, and the number of such
-    /// destinations.
+    /// Destination of the last Initial packet from which keys were derived, and their number.
     destination: Vec<u8>,
     destinations: u8,
     hello: ClientHelloPrefix,
     random: Option<ClientRandom>,
-    /// Direction of the client's packets, 1 if backward; `None` before one of its Initial packets was
-    /// decrypted.
+    /// Direction of the client's packets, 1 if backward; `None` before its first decrypted Initial packet.
     client: Option<usize>,
     /// Whether the server has answered with more than Retry or Version Negotiation.
     answered: bool,
@@ -168,8 +166,7 @@ impl Connection {
         }
     }
 
-    /// Reads a datagram, of which `payload` was captured; `owner` is the owner of its connection ID, if that was
-    /// issued.
+    /// Reads a datagram, of which `payload` was captured; `owner` is that of its connection ID, if issued.
     pub(in super::super) fn datagram(
         &mut self,
         backward: bool,
@@ -462,8 +459,8 @@ impl Connection {
     }
 }
 
-/// Part of the ClientHello in an Initial packet, if its client chose the destination, from which its keys are
-/// then derived.
+/// Part of the ClientHello in an Initial packet, if its client chose the destination, which determines its
+/// keys.
 pub(in super::super) fn begins(
     long: &Long<'_>,
     budget: &mut TrialDecryptionBudget,

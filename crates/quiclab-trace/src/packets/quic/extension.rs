@@ -1,5 +1,4 @@
-//! Frames of extensions that the parser of an endpoint does not know: their length, and the packets they
-//! acknowledge.
+//! Frames of extensions that the parser of an endpoint does not know: length and acknowledged packets.
 //!
 //! | type | frame, source |
 //! | --- | --- |
@@ -92,8 +91,7 @@ fn address(cursor: &mut Cursor<'_>, six: bool) -> Option<()> {
 mod tests {
     use super::*;
 
-    /// Types as they are encoded, computed by hand: 0x42f5 is 0x02f5 in two bytes, 0x9522_8c00 is 0x1522_8c00
-    /// in four.
+    /// Types as encoded, by hand: 0x42f5 is 0x02f5 in two bytes, 0x9522_8c00 is 0x1522_8c00 in four.
     #[test]
     fn frames_end_where_their_drafts_say() {
         let four = |frame_type: u32| (frame_type | 0x8000_0000).to_be_bytes().to_vec();

@@ -1,4 +1,4 @@
-//! Long headers (RFC 9000 section 17.2), their version-independent part (RFC 8999 section 5.1), and the recognised
+//! Long headers (RFC 9000 section 17.2), their version-independent part (RFC 8999 section 5.1), and known
 //! versions.
 
 use quiclab_core::quic::Cursor;

@@ -1,5 +1,4 @@
-//! Connection IDs, which identify the connection of a datagram independent of its addresses (RFC 9000 section
-//! 5.2).
+//! Connection IDs, which identify the connection of a datagram at any address (RFC 9000 section 5.2).
 //!
 //! An ID belongs to one endpoint of a connection, and is in the packets sent to it. IDs are learned from long headers, from
 //! the frames that issue them if there are keys, and from decrypted packets of a connection. Short headers do not contain
@@ -122,8 +121,7 @@ impl ConnectionIds {
         for length in (1..=CONNECTION_ID_BYTES_MAX).rev().filter(|length| self.lengths & 1 << length != 0) {
             let Some(id) = packet.get(1..=length) else { continue };
             match self.long(id, current, &near) {
-                // an ID of the connection at these addresses is more likely than a random match of a shorter
-                // one
+                // an ID of the connection at these addresses is likelier than a random match of a shorter one
                 Some(owner) if current == Some(owner.flow) => return Some(owner),
                 found => other = other.or(found),
             }

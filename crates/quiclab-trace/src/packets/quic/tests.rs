@@ -43,7 +43,7 @@ fn sealed(
     sealed_on(0, version, suite, secrets, header, number, payload)
 }
 
-/// The same on a path.
+/// Protects a packet on a path.
 fn sealed_on(
     path: u32,
     version: Version,

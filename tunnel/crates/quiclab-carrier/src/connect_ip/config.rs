@@ -34,8 +34,7 @@ pub struct ConnectIpConfig {
 }
 
 impl ConnectIpConfig {
-    /// Creates the configuration of an end with a chain of certificates, its own first, and the private key
-    /// of that one.
+    /// Creates the configuration of an end with a chain of certificates, its own first, and its private key.
     ///
     /// # Errors
     /// If the key is not that of the certificate, or of an unsupported kind.

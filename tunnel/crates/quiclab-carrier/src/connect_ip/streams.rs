@@ -15,8 +15,7 @@ pub(crate) struct Http3Streams {
     budget: Budget,
     /// Whether more bytes have arrived than were read in the last turn.
     pub(crate) unread: bool,
-    /// Time of the last turn, and the bytes that it may still read: in one turn of the program all events have the same
-    /// time.
+    /// Time of the last turn, and the bytes that it may still read: all events of a turn have the same time.
     turn: (Time, usize),
     /// This end's control stream, and the bytes still to be written there.
     control: Option<StreamId>,

@@ -393,7 +393,7 @@ impl Network {
         bits.into_iter().map(|bits| bits / to.since(from).as_secs_f64() / 1e6).collect()
     }
 
-    /// Every parcel that arrived came over the path that was chosen, and none left late or elsewhere.
+    /// Every parcel that arrived used the chosen path, and none left late or on another path.
     pub fn assert_exact(&mut self) {
         for who in [CLIENT, SERVER] {
             for (_, path, number) in &self.ends[who].arrived {

@@ -101,8 +101,7 @@ impl Stranger {
         Self { endpoint, first }
     }
 
-    /// Processes an answer. After a Retry packet its next first packet has the token; it sends no other
-    /// packets.
+    /// Processes an answer. After a Retry packet its next first packet has the token; it sends no others.
     fn receive(&mut self, now: Time, answer: Packet) {
         if is_retry(&answer) {
             self.endpoint.receive(now, answer);
@@ -192,7 +191,7 @@ impl Flood {
         self.ignored = server.strangers().ignored;
     }
 
-    /// Time until a client of another prefix, which begins to connect at `start`, has its session. The flood begins
+    /// Time until a client of another prefix, which begins to connect at `start`, has a session. The flood begins
     /// at 0.
     fn connect(&mut self, start: Time) -> Duration {
         let setup = || Setup::new(CarrierKind::Connections, window(62_500), &[Self::link()]);
@@ -225,7 +224,8 @@ impl Flood {
 
 #[test]
 fn handshakes_that_are_never_completed_delay_others_by_one_round_trip() {
-    // that of the Retry packet: nothing is lost, so that no client waits for its probe timeout (RFC 9002 section 6.2.2)
+    // that of the Retry packet: no packet is lost, so that no client waits for its probe timeout (RFC 9002 section
+    // 6.2.2)
     let link = Flood::link();
     let round_trip = (link.delay + link.rate.time_for(ByteCount::from_bytes(link.mtu.into()))) * 2;
     let forged = |number: u64| {
@@ -265,8 +265,7 @@ fn a_handshake_without_a_loss_needs_no_more_than_the_client_has_sent() {
     }
 }
 
-/// A client that gives up before its first packet has arrived: the first packet that arrives closes the
-/// connection.
+/// A client that gives up before its first packet arrives: the first arrival closes the connection.
 #[test]
 fn a_connection_that_its_first_packet_closes_is_forgotten_at_once() {
     let network = Setup::new(CarrierKind::Connections, window(62_500), &[Link::mbps(20, 10, 50)]);

@@ -56,8 +56,7 @@ pub fn load(file: &Path) -> Result<Settings, ConfigError> {
     load_with(file, |config| Owners::Trusted(becomes(config)))
 }
 
-/// Loads a configuration only to inspect it: private keys may belong to any user, because a unit may start
-/// the tunnel.
+/// Loads a configuration only to inspect it: private keys may belong to any user, as a unit may start it.
 ///
 /// # Errors
 /// As [`load`].
@@ -79,8 +78,7 @@ fn load_with(file: &Path, owners: impl Fn(&Config) -> Owners) -> Result<Settings
     loaded.map_err(secrets::hide)
 }
 
-/// Configuration of CONNECT-IP for the endpoint, if there is one; with `before`, the current configuration, it is a
-/// reload.
+/// Configuration of CONNECT-IP for the endpoint, if there is one; for a reload, `before` is the current one.
 #[cfg_attr(not(feature = "connect-ip"), allow(unused_variables))]
 pub(super) fn read_connect_ip(
     file: &Path,

@@ -1,5 +1,5 @@
-//! Warnings about values of a configuration that are valid, but make packets take a route that is probably
-//! not intended.
+//! Warnings about values of a configuration that are valid, but route packets in a way that is probably not
+//! intended.
 
 use super::{Client, Config, Server};
 use quiclab_core::FieldPath;

@@ -173,8 +173,8 @@ pub(super) fn listed(things: impl IntoIterator<Item: ToString>) -> String {
 }
 
 /// Routes through the tunnel: those of the configuration and, if it accepts them, those of the server. Routes of a family
-/// without an address come second: through the tunnel their packets would get no answer, and outside it they would leave
-/// in cleartext.
+/// without an address come second: through the tunnel their packets would get no answer, and outside they would leave in
+/// cleartext.
 fn routes(client: &Client, assignment: &Assignment) -> (Vec<IpPrefix>, Vec<IpPrefix>) {
     let mut routes = client.routes.clone();
     if client.accept_routes {
@@ -189,8 +189,8 @@ fn routes(client: &Client, assignment: &Assignment) -> (Vec<IpPrefix>, Vec<IpPre
 
 /// Ranges for private use (RFC 1918 section 3, RFC 6598 section 7, RFC 4193 section 3.1): no host of the Internet is in them.
 const PRIVATE: [&str; 5] = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"];
-/// Minimum prefix length of a network that a server may assign in such a range: the largest of RFC 1918 that is one network, and a site of
-/// RFC 4193.
+/// Minimum prefix length of a network that a server may assign in such a range: the largest single network (RFC 1918), a site (RFC
+/// 4193).
 pub(super) const PRIVATE_BITS_IPV4: u8 = 16;
 /// See [`PRIVATE_BITS_IPV4`].
 pub(super) const PRIVATE_BITS_IPV6: u8 = 48;
@@ -207,8 +207,7 @@ fn may_assign(client: &Client, network: IpPrefix) -> bool {
         || network == IpPrefix::host(network.network())
 }
 
-/// Checks that networks inside the tunnel contain no address of a server and none of another interface of
-/// this machine.
+/// Checks that networks inside the tunnel contain no address of a server or of another interface.
 fn check_networks(
     networks: &[IpPrefix],
     client: &Client,

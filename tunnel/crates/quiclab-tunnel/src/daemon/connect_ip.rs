@@ -135,8 +135,7 @@ impl Daemon {
     }
 }
 
-/// First address of each family that a host may have; of a network the second address, because the first one belongs to
-/// no host.
+/// First address of each family that a host may have; of a network the second address, as the first belongs to no host.
 fn usable(offered: &[CapsuleAddress], mtu: u16) -> Vec<Assigned> {
     let of_family = |ipv4: bool| {
         let all = offered.iter().filter(|offer| offer.prefix.is_ipv4() == ipv4 && !offer.is_refusal());

@@ -8,8 +8,7 @@ use quiclab_core::{Time, ip};
 const MAX_PACKETS_PER_TURN: usize = 256;
 
 impl Daemon {
-    /// Performs one turn: packets of these slots of sockets and of the device, events, and the send pass of each
-    /// session.
+    /// Performs one turn: packets of these slots and of the device, events, and the send pass of each session.
     pub(super) fn move_packets(&mut self, now: Time, slots: &[usize], device: bool) {
         for slot in slots {
             let endpoint = &mut self.endpoint;

@@ -5,13 +5,11 @@ use quiclab_core::{Duration, Time};
 use std::mem::{Discriminant, discriminant};
 use std::net::{IpAddr, SocketAddr};
 
-/// Delay after the first refusal of a host for the same kind of reason; each further delay is twice as long, up to
-/// [`LONGEST`].
+/// Delay after the first refusal of a host for one kind of reason; it doubles each time, up to [`LONGEST`].
 const FIRST: Duration = Duration::from_secs(10);
 /// See [`FIRST`].
 const LONGEST: Duration = Duration::from_secs(640);
-/// Maximum number of hosts, or kinds of reason of a host, that are stored; beyond it, the least recently refused one is
-/// discarded.
+/// Maximum number of hosts, or kinds of reason of a host, beyond which the least recently refused is discarded.
 const MAX_SERIES: usize = 64;
 
 /// Refusals of one host for one kind of reason: the key, or the message of the peer, may differ each time.

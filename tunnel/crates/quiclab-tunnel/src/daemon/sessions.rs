@@ -209,7 +209,7 @@ impl Daemon {
                 }
             }
             if connect_ip {
-                // its client need not ask
+                // its client need not request them
                 self.assign(now, id, true, self.config.mtu >= ip::SMALLEST_IPV6_MTU);
             }
             return;

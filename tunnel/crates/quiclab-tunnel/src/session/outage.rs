@@ -33,8 +33,7 @@ impl Session {
         self.counts.stalled += u64::from(is_old || self.kept.keep(packet));
     }
 
-    /// Parks a session that has ended without a request: its flows wait for the next session of the same
-    /// client.
+    /// Parks a session that has ended without a request: its flows wait for the client's next session.
     pub fn park(&mut self, now: Time) {
         // received packets are dropped until addresses are assigned
         (self.open, self.allowed) = (None, Some(Vec::new()));

@@ -3,8 +3,7 @@
 use quiclab_carrier::PathMtu;
 use quiclab_core::ip::SMALLEST_IPV6_MTU;
 
-/// Sizes of inner packets, from the known MTUs of the paths. With an inner MTU of less than 1280 bytes (IPv4 only), none
-/// exceeds that.
+/// Sizes of inner packets, from the known MTUs of the paths. None exceeds an inner MTU below 1280 bytes (IPv4 only).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PacketSizes {
     /// Longest packet that passes in one datagram on every path.

@@ -1,5 +1,4 @@
-//! Requirements of the machine, checked before anything on it is changed: sockets, permissions, free
-//! addresses.
+//! Requirements of the machine, checked before it is changed: sockets, permissions, free addresses.
 
 use super::SetupError;
 use crate::config::{Config, Server};
@@ -42,8 +41,7 @@ pub(super) fn not_available(path: FieldPath, address: SocketAddr, error: &io::Er
         .because(system_reason(error))
 }
 
-/// Checks that no pool contains an address of this machine: packets to its neighbours there would enter the
-/// tunnel.
+/// Checks that no pool contains an address of this machine: packets to its neighbours would enter the tunnel.
 pub(super) fn check_pools(server: &Server, interfaces: &BTreeMap<String, Interface>) -> Result<(), Problem> {
     let pools = [("pool_ipv4", server.pool_ipv4), ("pool_ipv6", server.pool_ipv6)];
     for (field, pool) in pools.into_iter().filter_map(|(field, pool)| Some((field, pool?))) {

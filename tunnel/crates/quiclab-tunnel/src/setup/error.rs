@@ -105,8 +105,7 @@ impl SetupError {
         }
     }
 
-    /// Error about a field: unsupported by this machine if the error is permanent, otherwise not available
-    /// now.
+    /// Error about a field: unsupported by this machine if permanent, otherwise not available now.
     pub(super) fn of_field(
         field: &'static str,
         error: io::Error,

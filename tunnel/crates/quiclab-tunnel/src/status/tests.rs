@@ -86,7 +86,7 @@ pub(crate) fn example() -> Status {
     }
 }
 
-/// tests/test_tunnel_metrics.py gives the same file to the parser of Prometheus' Python client.
+/// tests/test_tunnel_metrics.py passes the same file to the parser of Prometheus' Python client.
 #[test]
 fn metrics_are_as_in_the_example() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/status/example.txt");

@@ -28,8 +28,8 @@ const DHCP: [(IpAddr, u16, u16); 2] = [
 const FILTER: i32 = 0;
 const SOURCE_NAT: i32 = 100;
 
-/// Packets that may leave while the kill switch is on, in addition to those through the device and those that
-/// a link needs.
+/// Packets that may leave while the kill switch is on, in addition to those through the device and for the
+/// link.
 pub struct Exceptions<'a> {
     /// The server of each path, with the interface of the path if it has one.
     pub servers: Vec<(SocketAddr, Option<&'a str>)>,

@@ -1,7 +1,6 @@
 //! Forwarding between interfaces by sysctls (Documentation/networking/ip-sysctl.rst of Linux), and its side effects.
 //!
-//! The two switches for all interfaces set further sysctls, which are recorded before, so that their earlier values can be
-//! restored:
+//! The two switches for all interfaces set further sysctls, which are recorded before, to restore their values:
 //!
 //! | switch | also sets |
 //! | --- | --- |

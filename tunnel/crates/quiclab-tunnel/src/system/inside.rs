@@ -13,8 +13,7 @@
 //!
 //! Inside are the networks of the device's addresses and, at a server, those behind its clients. If one of these contains an address of
 //! another interface, such as a wide one around the server's own network, the addresses that the kernel routes through the device are inside:
-//! those parts for which it has no more specific route. Routes may come from other hosts (router advertisements), so they decide only in this
-//! case.
+//! those parts for which it has no more specific route. Routes may come from other hosts (router advertisements), so they decide only here.
 //!
 //! Addresses are those that a packet has before the firewall of the machine translates them (priority `mangle`): ports that the
 //! administrator forwards to a client, and replies to translated addresses, pass.
@@ -27,12 +26,10 @@ use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;
 
-/// Priority of the chain, in the terms of `nft`: mangle, after the state of flows is known and before addresses are
-/// translated.
+/// Priority of the chain, in the terms of `nft`: mangle, after conntrack and before address translation.
 const MANGLE: i32 = -150;
 
-/// Destinations that belong to no host: multicast, and the broadcast of each network (RFC 1112 section 4, RFC 919 section 7, RFC 4291 section
-/// 2.7).
+/// Destinations of no host: multicast, and the broadcast of each network (RFC 1112 section 4, RFC 919 section 7, RFC 4291 section 2.7).
 const MULTICAST: [&str; 2] = ["224.0.0.0/3", "ff00::/8"];
 
 /// Addresses inside, as seen from this end.
@@ -49,7 +46,7 @@ pub struct InsideRanges {
 /// Networks behind clients of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Behind {
-    /// Those without an address of another interface.
+    /// Networks without an address of another interface.
     apart: BTreeSet<IpPrefix>,
     /// Whether there are others, of which the addresses that the kernel routes through the device are inside.
     around_interfaces: bool,
@@ -104,8 +101,7 @@ pub struct InsideFilter {
 }
 
 impl InsideFilter {
-    /// Creates a filter of `device`, which has no address yet, with the networks behind the clients of a
-    /// server.
+    /// Creates a filter of `device`, which has no address yet, with the networks behind a server's clients.
     ///
     /// # Errors
     /// If the kernel has no nftables, or refuses it.

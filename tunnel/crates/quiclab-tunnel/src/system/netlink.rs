@@ -162,8 +162,7 @@ impl Netlink {
         Ok(indices.iter().filter_map(|index| names.get(index).cloned()).collect())
     }
 
-    /// Routes `destination` through a device: by a new route, or by one in place of an unreachable one or of that to a network of
-    /// the device.
+    /// Routes `destination` through a device: by a new route, or in place of an unreachable one or of that to a network of it.
     ///
     /// # Errors
     /// If the kernel refuses it.
@@ -213,7 +212,7 @@ impl Netlink {
     }
 
     /// Routes of the main table to exactly `destination`, at the metric of quiclab's routes, through other devices
-    /// than `device`, or to nowhere.
+    /// than `device`, or without a next hop.
     ///
     /// # Errors
     /// If the kernel refuses it.

@@ -61,8 +61,8 @@ impl Resolver {
         if find("resolvectl").is_some() && asks_resolved() { Ok(()) } else { open_file().map(drop) }
     }
 
-    /// Makes `servers` the only ones that the machine queries, through `device`; `directory` is that of the
-    /// journal.
+    /// Makes `servers` the only ones that the machine queries, through `device`; `directory` is the
+    /// journal's.
     ///
     /// # Errors
     /// If a file cannot be written, or a program fails.
@@ -88,8 +88,8 @@ impl Resolver {
         Ok(resolver)
     }
 
-    /// Sets `servers` by resolvconf; returns whether they are now the only ones, otherwise restores the
-    /// former state.
+    /// Sets `servers` by resolvconf; returns whether they are now the only ones, else restores the former
+    /// state.
     fn set_by_resolvconf(
         &mut self,
         program: &Path,
@@ -147,8 +147,8 @@ impl Drop for Resolver {
     }
 }
 
-/// Undoes the changes that a former process has left in `directory`, which only root can write to; returns the number
-/// of changes.
+/// Undoes the changes that a former process has left in `directory`, which only root can write to; returns their
+/// number.
 ///
 /// # Errors
 /// If the record cannot be read, or its change not be undone, with the file; the record stays.

@@ -2,8 +2,7 @@
 
 use crate::status::{PathStatus, SessionStatus, Status};
 
-/// Activity of a session since an earlier status; each value is `None` without one, or if the session restarted
-/// meanwhile.
+/// Activity of a session since an earlier status; values are `None` without one, or after a restart.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct SessionRates {
     /// Bits of inner packets sent per second, over all paths.

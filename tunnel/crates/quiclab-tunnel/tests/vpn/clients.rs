@@ -13,8 +13,8 @@ const RATES: [u32; 5] = [4, 6, 8, 10, 12];
 /// start and acknowledgements of the other direction. Of the rest, as much again may be lost to drops.
 pub(super) const MIN_SHARE: f64 = 0.7;
 
-/// As many of the hosts [`CLIENTS`] as there are rates, each with a key of its own that the server knows by the host's letter, and
-/// with an uplink of its own that carries its rate in each direction.
+/// Adds as many of the hosts [`CLIENTS`] as there are rates, each with a key of its own that the server knows by the host's
+/// letter, and with an uplink of its own that carries its rate in each direction.
 pub(super) fn add_clients(lab: &Lab, rates: &[u32]) {
     let mut peers = String::new();
     for ((number, host), rate) in (10..).zip(CLIENTS).zip(rates) {

@@ -217,7 +217,7 @@ fn one_connection_for_two_interfaces_and_one_server_address_uses_both() {
     }
 }
 
-/// After a move the client uses other connection IDs, whose resets it must also recognise: the idle timeout is a
+/// After a move the client uses other connection IDs, whose resets it must recognise: the idle timeout is a
 /// minute.
 #[test]
 fn a_server_that_crashes_after_the_client_has_moved_is_noticed() {

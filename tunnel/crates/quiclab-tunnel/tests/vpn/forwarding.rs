@@ -138,7 +138,7 @@ fn many(ipv4: u8, ipv6: u16, count: u16) -> String {
     (0..count / 2).flat_map(of_number).collect::<Vec<_>>().join(", ")
 }
 
-/// With a rule for each, the answers to all of them would not fit into the buffer of a socket.
+/// With a rule for each network, the answers would not fit in the buffer of a socket.
 #[test]
 fn a_thousand_networks_behind_clients_are_translated() {
     let Some(mut lab) = with_internet() else { return };

@@ -20,8 +20,7 @@ pub(super) fn give_default_routes(lab: &Lab) {
     }
 }
 
-/// Sends a datagram from the client to `address`, through `device` if given; returns whether the kernel accepted
-/// it.
+/// Sends a datagram from the client to `address`, through `device` if given; whether the kernel accepted it.
 fn send(lab: &Lab, address: &'static str, device: Option<&'static str>) -> bool {
     let task = move || {
         let any = if address.starts_with('[') { "[::]:0" } else { "0.0.0.0:0" };
@@ -286,7 +285,7 @@ fn the_kill_switch_of_another_name_is_named() {
     assert!(!said.contains("kill switch of the tunnel"), "{said}");
 }
 
-/// From port 68 to port 67 is DHCP only if it goes to all servers of the link of an uplink.
+/// A datagram from port 68 to port 67 is DHCP only if it goes to all servers of the link of an uplink.
 #[test]
 fn dhcp_leaves_to_the_link_of_an_uplink_only() {
     let Some(mut lab) = Lab::new() else { return };

@@ -318,7 +318,7 @@ fn ten_thousand_flows_take_bounded_memory() {
     lab.start_both();
     let before = lab.memory('c');
     // a busy machine's device drops most packets that arrive faster than they are read: repeat until enough
-    // have entered
+    // enter
     let entered = |lab: &Lab| lab.status('c')["sessions"][0]["values"]["entered_packets"].as_f64().unwrap();
     for _ in 0..40 {
         lab.within('c', || {

@@ -12,8 +12,7 @@ use std::time::{Duration, Instant};
 
 /// Bytes of a transfer, in each direction.
 const TRANSFER: usize = 5_000_000;
-/// Maximum time of a transfer: the networks are as fast as the processors, so a longer one waits for
-/// timeouts.
+/// Maximum time of a transfer: the networks are as fast as the processors, a longer one waits for timeouts.
 const LONGEST: Duration = Duration::from_secs(15);
 
 /// A path in the status of an end.

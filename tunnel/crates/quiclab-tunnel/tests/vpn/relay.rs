@@ -1,5 +1,5 @@
-//! A path that loses, delays and duplicates datagrams: a relay in user space before the server, because the kernel may
-//! lack netem.
+//! A path that loses, delays and duplicates datagrams: a relay in user space before the server, as the kernel may lack
+//! netem.
 
 use super::lab::Lab;
 use std::collections::VecDeque;

@@ -43,8 +43,7 @@ impl Sniffer {
         Self(seen)
     }
 
-    /// Waits until the frames that were sent before have been captured: a datagram of the tunnel itself follows them on
-    /// each uplink.
+    /// Waits until earlier frames have been captured: a datagram of the tunnel itself follows them on each uplink.
     pub fn settle(&self, lab: &Lab) {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let marker = format!("marker {}", NEXT.fetch_add(1, Ordering::Relaxed));

@@ -1,4 +1,4 @@
-//! Attacks by hosts without a key, and by ends with one: floods of handshakes, random datagrams, forged inner
+//! Attacks by hosts without a key and ends with one: floods of handshakes, random datagrams, forged inner
 //! addresses.
 
 use super::lab::{Lab, until};
@@ -45,8 +45,7 @@ fn next(endpoint: &mut TunnelEndpoint) -> Option<Vec<u8>> {
     }
 }
 
-/// A host that begins handshakes and never continues them. It owns its source address: it answers Retry packets, and no
-/// others.
+/// A host that begins handshakes and never continues them. It owns its source address: it answers only Retry packets.
 pub(super) struct Flood {
     stop: Arc<AtomicBool>,
     sent: Arc<AtomicU64>,

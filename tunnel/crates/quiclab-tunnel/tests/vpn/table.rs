@@ -1,5 +1,5 @@
-//! Measures the cost of each fault: `make tunnel-faults`, which writes tunnel/docs/faults.md. Prints one line of JSON per
-//! fault.
+//! Measures the cost of each fault: `make tunnel-faults`, which writes tunnel/docs/faults.md. Prints a line of JSON for
+//! each.
 //!
 //! During each fault a flow of TCP goes through the tunnel (as fast as its sender writes: 16 KiB every 5 ms), and a datagram every 2
 //! ms.
@@ -135,8 +135,7 @@ fn give_another_port(lab: &Lab, far: &Mutex<UdpSocket>) {
     *far.lock().unwrap() = socket;
 }
 
-/// A fault that may follow another one: its name, the number of remaining paths, and its effect on a network with a NAT on path
-/// 1.
+/// A fault that may follow another one: name, number of remaining paths, effect on a network with a NAT on path 1.
 type Fault = (&'static str, usize, fn(&mut Lab, &Mutex<UdpSocket>));
 
 const IN_TURN: [Fault; 5] = [

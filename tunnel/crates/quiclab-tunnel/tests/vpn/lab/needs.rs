@@ -35,8 +35,7 @@ pub fn has_openssl() -> bool {
 }
 
 impl Lab {
-    /// Whether the program that sets firewall rules is installed, without which the machine may have a
-    /// firewall.
+    /// Whether the program that sets firewall rules is installed, which a firewall does not require.
     pub fn has_nft(&self) -> bool {
         has(self.run('s', &["nft", "--version"]).0 == Some(0), "no nft")
     }
