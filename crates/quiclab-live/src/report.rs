@@ -112,7 +112,7 @@ impl Report {
         }
     }
 
-    /// Writes the result; atomically.
+    /// Writes the result atomically.
     ///
     /// # Errors
     /// If the directory cannot be written to.
