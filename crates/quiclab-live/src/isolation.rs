@@ -86,7 +86,7 @@ fn die_with_parent() -> io::Result<()> {
 }
 
 /// Returns a stream that is readable after SIGTERM, and after SIGINT if `by_interrupt`: neither ends the
-/// process any more. Started programs keep the former handlers.
+/// process any more. Started programs have the former dispositions.
 ///
 /// # Errors
 /// If handlers cannot be installed.

@@ -80,8 +80,8 @@ pub struct Info {
     pub delivery_rate: u64,
     /// Segments delivered so far.
     pub delivered: u64,
-    /// Of these, segments marked according to the receiver's feedback; with the feedback of RFC 3168, all segments acknowledged with
-    /// ECE.
+    /// Of these, segments marked according to the receiver's feedback; with the feedback of RFC 3168, all
+    /// segments acknowledged with ECE.
     pub delivered_ce: u64,
     /// Segments sent so far, including those without data.
     pub segments_sent: u64,

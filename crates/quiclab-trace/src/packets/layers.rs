@@ -8,8 +8,8 @@
 //! | `tunnel.rs` | tunnels in IP and UDP |
 //! | `ip.rs` | IP, TCP, UDP |
 //!
-//! The innermost IP packet with TCP or UDP counts; if UDP on the port of a tunnel contains no packet, the UDP packet itself counts. At
-//! most [`HEADERS_MAX`] headers are parsed: eight tunnels of Ethernet in UDP.
+//! The innermost IP packet with TCP or UDP counts; if UDP on the port of a tunnel contains no packet, the UDP
+//! packet itself counts. At most [`HEADERS_MAX`] headers are parsed: eight tunnels of Ethernet in UDP.
 
 use super::ip::{self, Datagram};
 use super::layer::{CUT, Frame, Kind, LABELS_MAX, Layer, NOT_IP, Problem, Rest, Trail, is_carried};

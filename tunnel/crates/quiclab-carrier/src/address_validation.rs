@@ -1,14 +1,17 @@
 //! Validation of a client's new address that is repeated until it succeeds (RFC 9000 section 9).
 //!
-//! When packets of a client come from another address, a server validates that address. If the validation fails, it "MUST revert to using
-//! the last validated peer address" (section 9.3.2), and the next packet from the new address starts another validation. noq-proto 1.4 sends
-//! challenges for three PTOs, which is less than a new NAT binding may need until it forwards packets back. Then it stays at the new
-//! address: `Connection::migrate` keeps the previous path only if that was *not* validated, the opposite of its comment. An address that is
-//! not validated gets no acknowledgements, and no further challenge: the path is dead until the connection ends.
+//! When packets of a client come from another address, a server validates that address. If the validation
+//! fails, it "MUST revert to using the last validated peer address" (section 9.3.2), and the next packet from
+//! the new address starts another validation. noq-proto 1.4 sends challenges for three PTOs, which is less
+//! than a new NAT binding may need until it forwards packets back. Then it stays at the new address:
+//! `Connection::migrate` keeps the previous path only if that was *not* validated, the opposite of its
+//! comment. An address that is not validated gets no acknowledgements, and no further challenge: the path is
+//! dead until the connection ends.
 //!
-//! The required behaviour is emulated outside noq: when a validation must have ended, and ack-eliciting packets are not acknowledged, the
-//! next packet from the new address is passed to noq as one from the last validated address, and the one after that with its own, which noq
-//! then validates again. Connections with several paths do not need this: their paths are replaced.
+//! The required behaviour is emulated outside noq: when a validation must have ended, and ack-eliciting
+//! packets are not acknowledged, the next packet from the new address is passed to noq as one from the last
+//! validated address, and the one after that with its own, which noq then validates again. Connections with
+//! several paths do not need this: their paths are replaced.
 
 use super::liveness::patience;
 use noq_proto::{ConnectionStats, FrameStats};

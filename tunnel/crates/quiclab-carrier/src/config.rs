@@ -59,8 +59,9 @@ pub struct TunnelEndpointConfig {
     pub connect_ip: Option<ConnectIpConfig>,
     /// Source of random numbers.
     pub randomness: Randomness,
-    /// Random bytes that are unique among ends with the same key, and that persist across restarts: stateless resets and connection IDs depend
-    /// on them (RFC 9000 section 10.3.2: two ends with one key for resets would reset connections of each other). `None`: drawn at each start.
+    /// Random bytes that are unique among ends with the same key, and that persist across restarts: stateless
+    /// resets and connection IDs depend on them (RFC 9000 section 10.3.2: two ends with one key for resets
+    /// would reset connections of each other). `None`: drawn at each start.
     pub installation: Option<[u8; 32]>,
 }
 

@@ -132,8 +132,8 @@ impl TunnelEndpoint {
         self.schedule(now, key);
     }
 
-    /// Discards a connection of a server that was never bound. noq keeps a connection that is closed by its first packet until the idle
-    /// timeout, during which its peer's prefix would have one connection less.
+    /// Discards a connection of a server that was never bound. noq keeps a connection that is closed by its
+    /// first packet until the idle timeout, during which its peer's prefix would have one connection less.
     pub(super) fn destroy(&mut self, key: ConnectionKey) {
         self.endpoints[key.endpoint].handle_event(ConnectionHandle(key.handle), EndpointEvent::drained());
         self.discard(key);
@@ -192,8 +192,9 @@ impl TunnelEndpoint {
         }
     }
 
-    /// Handles a reset of a connection by the peer, which does not know it. noq finds the connection by the token, but continues with it,
-    /// because it compares the token only with that of the first connection ID (`handle_decode`, `set_reset_token` of noq-proto 1.4.0).
+    /// Handles a reset of a connection by the peer, which does not know it. noq finds the connection by the
+    /// token, but continues with it, because it compares the token only with that of the first connection ID
+    /// (`handle_decode`, `set_reset_token` of noq-proto 1.4.0).
     pub(super) fn reset(&mut self, now: Time, key: ConnectionKey) {
         if self.connections.get(&key).is_some_and(|conn| !conn.over) {
             self.lost(now, key, &ConnectionError::Reset);

@@ -10,8 +10,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 /// Time of silence after which a path is probed if another path is not silent.
 const SILENCE: Duration = Duration::from_millis(150);
 
-/// Local address by which QUIC distinguishes path `slot` of a client. If the kernel chooses the address, as for sockets of interfaces, it is one
-/// that no host has (RFC 1112 section 4, RFC 6666): QUIC would treat two such paths to one server as one.
+/// Local address by which QUIC distinguishes path `slot` of a client. If the kernel chooses the address, as
+/// for sockets of interfaces, it is one that no host has (RFC 1112 section 4, RFC 6666): QUIC would treat two
+/// such paths to one server as one.
 pub(super) fn local_ip(slot: usize, local: SocketAddr) -> IpAddr {
     let number = slot as u16 + 1; // slots are at most 64
     match local.ip() {
@@ -126,8 +127,8 @@ impl TunnelConnection {
         doubted
     }
 
-    /// Paths that do not answer, and on which unacknowledged data of the control stream may have left: QUIC sends them again when the
-    /// paths are abandoned. Empty while no other path answers.
+    /// Paths that do not answer, and on which unacknowledged data of the control stream may have left: QUIC
+    /// sends them again when the paths are abandoned. Empty while no other path answers.
     pub(crate) fn withholding(&self) -> Vec<PathId> {
         let established = self.tracks.iter().filter(|track| track.established);
         if !established.clone().any(|track| track.liveness.is_alive()) {
@@ -142,8 +143,8 @@ impl TunnelConnection {
         established.filter(withholds).map(|track| track.id).collect()
     }
 
-    /// Restricts frames that QUIC may send on any path to paths that answer; without one, to the one heard last. A path whose number is
-    /// unknown (servers) is new, and counts as answering.
+    /// Restricts frames that QUIC may send on any path to paths that answer; without one, to the one heard
+    /// last. A path whose number is unknown (servers) is new, and counts as answering.
     pub(crate) fn set_statuses(&mut self) {
         let last = self.tracks.iter().filter(|track| track.established).max_by_key(|track| track.heard);
         let last = last.map(|track| track.id);

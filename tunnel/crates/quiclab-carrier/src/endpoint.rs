@@ -101,9 +101,9 @@ impl HandshakeTokenKey for TokenKey {
     }
 }
 
-/// Keys from which connection IDs and the key of stateless resets are derived: the same after a restart of this end, and different for
-/// each other end and each protocol, because an endpoint would reset connections of another one with the same keys (RFC 9000 section
-/// 21.11).
+/// Keys from which connection IDs and the key of stateless resets are derived: the same after a restart of
+/// this end, and different for each other end and each protocol, because an endpoint would reset connections
+/// of another one with the same keys (RFC 9000 section 21.11).
 fn identities(config: &TunnelEndpointConfig, source: &mut Source) -> [hmac::Key; 2] {
     let derived =
         |key: &hmac::Key, from: &[u8]| hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(key, from).as_ref());

@@ -1,5 +1,5 @@
-//! Packets of an endpoint: passes received UDP datagrams to their connections, or answers them statelessly; and collects the packets
-//! that connections send.
+//! Packets of an endpoint: passes received UDP datagrams to their connections, or answers them statelessly;
+//! and collects the packets that connections send.
 
 use super::connection::ConnectionKey;
 use super::connection_paths::local_ip;
@@ -85,8 +85,9 @@ impl TunnelEndpoint {
         self.answer = answer;
     }
 
-    /// Whether a datagram for which QUIC has found a connection is a stateless reset: without an ID issued by this end, it was found by the
-    /// token at its end (RFC 9000 section 10.3.1). Usually the ID is that of the previous datagram.
+    /// Whether a datagram for which QUIC has found a connection is a stateless reset: without an ID issued by
+    /// this end, it was found by the token at its end (RFC 9000 section 10.3.1). Usually the ID is that of
+    /// the previous datagram.
     fn is_reset(
         &mut self,
         key: ConnectionKey,
@@ -104,8 +105,8 @@ impl TunnelEndpoint {
         !issued
     }
 
-    /// The endpoint that a datagram is for, and the local address by which QUIC distinguishes its path; `None` for a client with one
-    /// connection per path.
+    /// The endpoint that a datagram is for, and the local address by which QUIC distinguishes its path;
+    /// `None` for a client with one connection per path.
     fn endpoint_between(&self, local: SocketAddr, remote: SocketAddr) -> Option<(usize, Option<IpAddr>)> {
         if self.config().role == Role::Server {
             let connect_ip = self.config().connect_ip.as_ref();

@@ -27,9 +27,10 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-/// Window of the minimum RTT: as long as `net.ipv4.tcp_min_rtt_wlen` of Linux. A route may become longer between the same addresses, as
-/// on a mobile link that moves, and the difference would count as a queue indefinitely. In a much shorter window the minimum would
-/// include the standing queue that a path under load always has.
+/// Window of the minimum RTT: as long as `net.ipv4.tcp_min_rtt_wlen` of Linux. A route may become longer
+/// between the same addresses, as on a mobile link that moves, and the difference would count as a queue
+/// indefinitely. In a much shorter window the minimum would include the standing queue that a path under load
+/// always has.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
 
 /// Permission of QUIC to send on the path.
@@ -236,9 +237,9 @@ impl GatedController {
     }
 }
 
-/// Bytes/s to pace at: a controller's own rate, or its window in an RTT and a quarter more (RFC 9002 section 7.7). In slow start twice
-/// its window, while that is below half the threshold, as in Linux (`net.ipv4.tcp_pacing_ss_ratio`): a slow start of an inner flow
-/// doubles its packets every RTT, in bursts.
+/// Bytes/s to pace at: a controller's own rate, or its window in an RTT and a quarter more (RFC 9002 section
+/// 7.7). In slow start twice its window, while that is below half the threshold, as in Linux
+/// (`net.ipv4.tcp_pacing_ss_ratio`): a slow start of an inner flow doubles its packets every RTT, in bursts.
 fn rate(inner: &LabController, srtt: Duration) -> u64 {
     let metrics = Controller::metrics(inner);
     metrics.pacing_rate.unwrap_or_else(|| {

@@ -1,8 +1,8 @@
 //! Clients that move to another address (RFC 9000 section 9).
 //!
-//! Congestion control is reset at another host address, which may be another path, and retained if only the port changes (section 9.4). If the client
-//! returns to the last validated address, as after a packet that was copied and sent from another host, the congestion control of that address is
-//! restored.
+//! Congestion control is reset at another host address, which may be another path, and retained if only the
+//! port changes (section 9.4). If the client returns to the last validated address, as after a packet that
+//! was copied and sent from another host, the congestion control of that address is restored.
 
 use super::address_validation::{AddressValidation, Progress};
 use super::connection::ConnectionKey;

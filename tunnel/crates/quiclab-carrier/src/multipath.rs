@@ -92,9 +92,9 @@ impl TunnelEndpoint {
         next
     }
 
-    /// Handles a possible stateless reset whose token no connection has. If no path of the session answers, the server may have lost it: a
-    /// second connection determines this. The session does not end before that connection has proved the server's key, because any host can
-    /// send such a packet.
+    /// Handles a possible stateless reset whose token no connection has. If no path of the session answers,
+    /// the server may have lost it: a second connection determines this. The session does not end before that
+    /// connection has proved the server's key, because any host can send such a packet.
     pub(super) fn doubt(&mut self, now: Time, local: SocketAddr, remote: SocketAddr) {
         let between = |slot: &SessionPath| slot.is_between(local, remote) && !slot.removed;
         let found = self.sessions.iter().find_map(|(id, session)| {

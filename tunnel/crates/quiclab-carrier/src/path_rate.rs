@@ -1,9 +1,10 @@
 //! Delivery rate of a path, as far as packets have shown it.
 //!
-//! The delivery rate (draft-cheng-iccrg-delivery-rate-estimation) of a path that is not filled is the rate of the sender, even if the
-//! sender's window is full: in slow start a full window is half of the next one. While a sender that uses its window has packets in a
-//! queue, the rate is its share of the bottleneck. A tunnel that divides a flow among paths needs the second, and also for controls
-//! whose window is never full, such as BBR.
+//! The delivery rate (draft-cheng-iccrg-delivery-rate-estimation) of a path that is not filled is the rate of
+//! the sender, even if the sender's window is full: in slow start a full window is half of the next one.
+//! While a sender that uses its window has packets in a queue, the rate is its share of the bottleneck. A
+//! tunnel that divides a flow among paths needs the second, and also for controls whose window is never full,
+//! such as BBR.
 //!
 //! | question | answer |
 //! | --- | --- |

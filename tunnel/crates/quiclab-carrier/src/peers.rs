@@ -11,9 +11,10 @@ use super::verifier::Identity;
 use quiclab_core::{Role, Time};
 
 impl TunnelEndpoint {
-    /// Replaces the peers that may connect, or be connected to. Connections with a key that is no longer known end: an unbound one
-    /// gets no session, whether its handshake is complete or not, and the session of a peer that has other keys loses its connections
-    /// with this one. A session that was opened with such a key is unchanged: [`TunnelEndpoint::close`] ends it.
+    /// Replaces the peers that may connect, or be connected to. Connections with a key that is no longer
+    /// known end: an unbound one gets no session, whether its handshake is complete or not, and the session
+    /// of a peer that has other keys loses its connections with this one. A session that was opened with such
+    /// a key is unchanged: [`TunnelEndpoint::close`] ends it.
     pub fn set_peers(&mut self, now: Time, peers: KnownPeers) {
         self.set_now(now);
         self.maker.set_peers(peers);
@@ -26,9 +27,9 @@ impl TunnelEndpoint {
         self.config().connect_ip.as_ref()
     }
 
-    /// Replaces the certificates of CONNECT-IP, if it is configured: those of this end, and at a client those by which it knows its
-    /// server. If the latter have changed, unbound connections start again, and a session with a server that is no longer known ends.
-    /// Returns the number of sessions that end.
+    /// Replaces the certificates of CONNECT-IP, if it is configured: those of this end, and at a client those
+    /// by which it knows its server. If the latter have changed, unbound connections start again, and a
+    /// session with a server that is no longer known ends. Returns the number of sessions that end.
     pub fn set_connect_ip(&mut self, now: Time, connect_ip: ConnectIpConfig) -> usize {
         self.set_now(now);
         let Some(before) = &self.config().connect_ip else { return 0 };

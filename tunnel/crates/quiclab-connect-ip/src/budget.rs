@@ -1,6 +1,6 @@
-//! Limit of the frames, capsules and streams without a packet that the peer may send: each costs work, and none is needed often.
-//! Exceeding it is a flood, which ends the connection with H3_EXCESSIVE_LOAD (RFC 9114 section 10.5). Packets are not counted: flow
-//! control limits them, as those in datagrams.
+//! Limit of the frames, capsules and streams without a packet that the peer may send: each costs work, and
+//! none is needed often. Exceeding it is a flood, which ends the connection with H3_EXCESSIVE_LOAD (RFC 9114
+//! section 10.5). Packets are not counted: flow control limits them, as those in datagrams.
 
 use quiclab_core::{Duration, Time};
 

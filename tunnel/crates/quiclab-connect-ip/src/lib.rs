@@ -1,5 +1,5 @@
-//! CONNECT-IP (RFC 9484): a tunnel in HTTP/3, limited to what one request needs. A state machine that takes and returns the bytes of
-//! streams and datagrams, and has no QUIC, clock or I/O of its own.
+//! CONNECT-IP (RFC 9484): a tunnel in HTTP/3, limited to what one request needs. A state machine that takes
+//! and returns the bytes of streams and datagrams, and has no QUIC, clock or I/O of its own.
 //!
 //! ```text
 //! http3 ── one connection with one request       budget ── limits to what an end sends without a packet

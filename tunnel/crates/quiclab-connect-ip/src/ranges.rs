@@ -30,7 +30,8 @@ pub fn ranges_of(networks: &[IpPrefix]) -> Vec<AddressRange> {
     merged.into_iter().map(range).collect()
 }
 
-/// Networks that cover exactly `ranges`, at most `most` of them; ranges for one protocol only are omitted, because routes apply to all.
+/// Networks that cover exactly `ranges`, at most `most` of them; ranges for one protocol only are omitted,
+/// because routes apply to all.
 #[must_use]
 pub fn networks_of(ranges: &[AddressRange], most: usize) -> Vec<IpPrefix> {
     let mut networks = Vec::new();

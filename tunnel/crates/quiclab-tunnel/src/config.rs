@@ -312,8 +312,9 @@ impl Server {
 }
 
 impl Config {
-    /// Whether hosts other than this machine may be reached through the tunnel, so that their answers must pass. At a server without
-    /// `forward` the administrator may enable forwarding at any time; a client without `networks` needs no tracking of flows.
+    /// Whether hosts other than this machine may be reached through the tunnel, so that their answers must
+    /// pass. At a server without `forward` the administrator may enable forwarding at any time; a client
+    /// without `networks` needs no tracking of flows.
     #[must_use]
     pub fn may_forward(&self) -> bool {
         self.server.is_some() || self.client.as_ref().is_some_and(|client| !client.networks.is_empty())

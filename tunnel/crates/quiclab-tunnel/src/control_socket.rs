@@ -1,5 +1,6 @@
-//! Requests to a running tunnel by its control socket. The user of the tunnel owns the socket and its directory, and the caller may be
-//! root: links are not followed, and answers are printed to a terminal only without control characters.
+//! Requests to a running tunnel by its control socket. The user of the tunnel owns the socket and its
+//! directory, and the caller may be root: links are not followed, and answers are printed to a terminal only
+//! without control characters.
 
 use crate::folders::{RUN_DIRECTORY, directory};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};

@@ -1,6 +1,7 @@
-//! Random bytes of this installation, which persist across restarts: stateless resets of a server are derived from them and from its key.
-//! With the key alone, a second server with the same key, such as a copy of the machine, would reveal to an observer of a packet the
-//! token that resets its connection (RFC 9000 section 21.11).
+//! Random bytes of this installation, which persist across restarts: stateless resets of a server are derived
+//! from them and from its key. With the key alone, a second server with the same key, such as a copy of the
+//! machine, would reveal to an observer of a packet the token that resets its connection (RFC 9000 section
+//! 21.11).
 
 use crate::files;
 use crate::folders::{RUN_DIRECTORY, state_directory};
@@ -39,8 +40,8 @@ pub fn secret(interface: &str) -> [u8; 32] {
     secret.unwrap_or_else(draw)
 }
 
-/// Returns the bytes in the first directory that has them or can store them, and notes for the operator on earlier ones: that one cannot
-/// be written is noted only if there is no other.
+/// Returns the bytes in the first directory that has them or can store them, and notes for the operator on
+/// earlier ones: that one cannot be written is noted only if there is no other.
 fn find(folders: &[PathBuf], interface: &str) -> (Option<[u8; 32]>, Vec<String>) {
     let (mut known, mut reasons) = (Vec::new(), Vec::new());
     for folder in folders {

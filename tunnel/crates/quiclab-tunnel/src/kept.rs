@@ -1,5 +1,5 @@
-//! Packets of inner flows that wait for the end of an outage: the time in which no path of a session carries data, or a session that
-//! has ended is not open again.
+//! Packets of inner flows that wait for the end of an outage: the time in which no path of a session carries
+//! data, or a session that has ended is not open again.
 //!
 //! A sender whose packets are lost retransmits them after timeouts that double: after half a minute, TCP retries half a minute
 //! later (RFC 6298 section 5.5), and QUIC does the same (RFC 9002 section 6.2.1). Two things end that wait:
@@ -9,8 +9,8 @@
 //! | packets of TCP in an outage are answered with an ICMP error, after which Linux does not double the timeout (RFC 6069, `tcp_ld_RTO_revert`) | TCP of this machine and behind it, if it implements that |
 //! | the newest packet of each flow is kept, and sent when there is a path again: its answer ends the wait | all others, such as QUIC |
 //!
-//! Older packets are dropped when an outage exceeds a second. Their acknowledgements would give their sender a round-trip time as long
-//! as the outage, and as long a timeout after the next loss.
+//! Older packets are dropped when an outage exceeds a second. Their acknowledgements would give their sender
+//! a round-trip time as long as the outage, and as long a timeout after the next loss.
 
 use bytes::BytesMut;
 use quiclab_core::queue::FlowKey;

@@ -1,7 +1,8 @@
 //! Requests of `status` and `down` on a Unix socket, and of Prometheus over HTTP: short, few, and never blocking.
 //!
-//! A control request is one line: `status` or `reload` (answered with JSON), `down` or `stop` (answered when everything is undone, then by the end of the
-//! process). An HTTP request is answered when its header has ended; only `GET /metrics` is supported (RFC 9112, no keep-alive).
+//! A control request is one line: `status` or `reload` (answered with JSON), `down` or `stop` (answered when
+//! everything is undone, then by the end of the process). An HTTP request is answered when its header has
+//! ended; only `GET /metrics` is supported (RFC 9112, no keep-alive).
 
 use crate::status::CONTENT_TYPE;
 use quiclab_core::ip::IpPrefix;
@@ -12,8 +13,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// Maximum number of connections: for a further one, the oldest of those from the host with the most is closed. A client that connects
-/// without a request does not block others.
+/// Maximum number of connections: for a further one, the oldest of those from the host with the most is
+/// closed. A client that connects without a request does not block others.
 const MAX_CONNECTIONS: usize = 32;
 /// Maximum number of new connections in one turn of the loop, whose packets must not wait for long.
 const MAX_ACCEPTED: usize = 32;
@@ -155,7 +156,8 @@ impl Requests {
 }
 
 impl Requests {
-    /// Closes a connection, except those that wait for the end of the tunnel, if the maximum is reached. Returns whether there is room.
+    /// Closes a connection, except those that wait for the end of the tunnel, if the maximum is reached.
+    /// Returns whether there is room.
     fn make_room(&mut self) -> bool {
         if self.connections.len() < MAX_CONNECTIONS {
             return true;

@@ -194,8 +194,8 @@ impl Machine {
         self.filter = Some(filter);
     }
 
-    /// Routes these networks through the device, in place of the earlier ones, and keeps other hosts from them: at each moment of the
-    /// change from the old and the new ones.
+    /// Routes these networks through the device, in place of the earlier ones, and keeps other hosts from
+    /// them: at each moment of the change from the old and the new ones.
     ///
     /// # Errors
     /// If the kernel refuses something.

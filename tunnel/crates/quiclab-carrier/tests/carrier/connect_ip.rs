@@ -12,7 +12,8 @@ use quiclab_core::tunnel::CarrierKind;
 use quiclab_stacks::certificate;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// Bytes before the key in the certificate of the stacks, which both ends have here (`openssl x509 -text`): `SubjectPublicKeyInfo` (RFC 8410 section 4).
+/// Bytes before the key in the certificate of the stacks, which both ends have here (`openssl x509 -text`):
+/// `SubjectPublicKeyInfo` (RFC 8410 section 4).
 const SPKI: [u8; 12] = *b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";
 /// Records that an end may send at one time.
 const BURST: usize = 256;

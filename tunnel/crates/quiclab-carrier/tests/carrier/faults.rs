@@ -296,8 +296,8 @@ fn congestion_control_begins_anew_at_another_host_address_only() {
     }
 }
 
-/// A NAT gives a path another port, or another address, and packets of the server to it are lost for a while: longer than QUIC tries
-/// to validate the new address.
+/// A NAT gives a path another port, or another address, and packets of the server to it are lost for a while:
+/// longer than QUIC tries to validate the new address.
 #[test]
 fn a_path_whose_new_address_does_not_answer_at_first_comes_back() {
     let addresses = ["10.3.1.1:50000", "192.0.2.7:50000"];

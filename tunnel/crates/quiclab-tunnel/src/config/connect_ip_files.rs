@@ -19,9 +19,10 @@ const MAX_FILE: u64 = 1 << 20;
 /// Default port of an authority (RFC 9110 section 4.2.2).
 const HTTPS: u16 = 443;
 
-/// Configuration of CONNECT-IP for the endpoint, if there is one; files are relative to the configuration in `file`. With `before`,
-/// the current configuration, it is a reload: a process that has dropped its privileges may not be permitted to read the private key
-/// again, and need not for a new certificate of the same key.
+/// Configuration of CONNECT-IP for the endpoint, if there is one; files are relative to the configuration in
+/// `file`. With `before`, the current configuration, it is a reload: a process that has dropped its
+/// privileges may not be permitted to read the private key again, and need not for a new certificate of the
+/// same key.
 pub(super) fn read(
     file: &Path,
     config: &Config,

@@ -189,8 +189,8 @@ fn routes(client: &Client, assignment: &Assignment) -> (Vec<IpPrefix>, Vec<IpPre
 
 /// Ranges for private use (RFC 1918 section 3, RFC 6598 section 7, RFC 4193 section 3.1): no host of the Internet is in them.
 const PRIVATE: [&str; 5] = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"];
-/// Minimum prefix length of a network that a server may assign in such a range: the largest single network (RFC 1918), a site (RFC
-/// 4193).
+/// Minimum prefix length of a network that a server may assign in such a range: the largest single network
+/// (RFC 1918), a site (RFC 4193).
 pub(super) const PRIVATE_BITS_IPV4: u8 = 16;
 /// See [`PRIVATE_BITS_IPV4`].
 pub(super) const PRIVATE_BITS_IPV6: u8 = 48;

@@ -1,5 +1,5 @@
-//! Reload of the configuration while packets pass: peers are added, removed and changed, and certificates; sessions of other peers
-//! are not affected.
+//! Reload of the configuration while packets pass: peers are added, removed and changed, and certificates;
+//! sessions of other peers are not affected.
 
 use super::Daemon;
 use crate::config::{self, Config, InForce};

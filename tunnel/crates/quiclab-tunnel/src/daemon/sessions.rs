@@ -94,8 +94,8 @@ impl Daemon {
         tracing::warn!(%from, %reason, times, "{sentence}");
     }
 
-    /// Advice if one end does not know the key of the other. A client is not advised to enter the key that its server presents, which
-    /// may be that of an attacker.
+    /// Advice if one end does not know the key of the other. A client is not advised to enter the key that
+    /// its server presents, which may be that of an attacker.
     fn remedy(&self, reason: &RefusalReason) -> Option<String> {
         let own = self.key.public();
         let by_key = self.config.client.as_ref().map(|client| client.server_key.is_some());

@@ -18,8 +18,9 @@ const ICMPV6: u8 = 58;
 /// Router and neighbour solicitation, neighbour advertisement (RFC 4861), reports of multicast listeners (RFC 3810),
 /// without which switches do not pass on solicitations.
 const LINK_MESSAGES: [u8; 4] = [133, 135, 136, 143];
-/// Destinations of clients of DHCP (RFC 2131 section 4.1) and DHCPv6 (RFC 8415 sections 7.1 and 7.2) for all servers of a link, and both
-/// ports. A lease that its server does not renew by unicast is requested in this way (RFC 2131 section 4.4.5, RFC 8415 section 18.2.5).
+/// Destinations of clients of DHCP (RFC 2131 section 4.1) and DHCPv6 (RFC 8415 sections 7.1 and 7.2) for all
+/// servers of a link, and both ports. A lease that its server does not renew by unicast is requested in this
+/// way (RFC 2131 section 4.4.5, RFC 8415 section 18.2.5).
 const DHCP: [(IpAddr, u16, u16); 2] = [
     (IpAddr::V4(Ipv4Addr::BROADCAST), 68, 67),
     (IpAddr::V6(Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 1, 2)), 546, 547),
@@ -119,7 +120,8 @@ impl Firewall {
         Ok(Removed { kill_switch: kill_switch?, translation: translation? })
     }
 
-    /// Devices other than `device` that have a kill switch, whether or not their tunnels run: they block packets through `device`.
+    /// Devices other than `device` that have a kill switch, whether or not their tunnels run: they block
+    /// packets through `device`.
     ///
     /// # Errors
     /// If the kernel has no nftables, or refuses it.

@@ -1,8 +1,9 @@
 //! Filter that keeps other hosts, which have no key, from addresses inside, unless the configuration names their interface.
 //!
-//! Linux accepts packets for any of its addresses on any of its interfaces (the weak host model of RFC 1122 section 3.3.4.2), and
-//! forwards packets from any of them. Thus a host on the network of an uplink, or on a network of the server, would reach addresses
-//! inside (CVE-2019-14899). wg-quick(8) drops the same packets for its own addresses.
+//! Linux accepts packets for any of its addresses on any of its interfaces (the weak host model of RFC 1122
+//! section 3.3.4.2), and forwards packets from any of them. Thus a host on the network of an uplink, or on a
+//! network of the server, would reach addresses inside (CVE-2019-14899). wg-quick(8) drops the same packets
+//! for its own addresses.
 //!
 //! | received packet | |
 //! | --- | --- |
@@ -11,9 +12,10 @@
 //! | for an address of this machine inside | dropped, also in a known flow, whose packets come by the device |
 //! | for another address inside | passes in a known flow if this end may forward, otherwise it is dropped |
 //!
-//! Inside are the networks of the device's addresses and, at a server, those behind its clients. If one of these contains an address of
-//! another interface, such as a wide one around the server's own network, the addresses that the kernel routes through the device are inside:
-//! those parts for which it has no more specific route. Routes may come from other hosts (router advertisements), so they decide only here.
+//! Inside are the networks of the device's addresses and, at a server, those behind its clients. If one of
+//! these contains an address of another interface, such as a wide one around the server's own network, the
+//! addresses that the kernel routes through the device are inside: those parts for which it has no more
+//! specific route. Routes may come from other hosts (router advertisements), so they decide only here.
 //!
 //! Addresses are those that a packet has before the firewall of the machine translates them (priority `mangle`): ports that the
 //! administrator forwards to a client, and replies to translated addresses, pass.
@@ -29,7 +31,8 @@ use std::net::IpAddr;
 /// Priority of the chain, in the terms of `nft`: mangle, after conntrack and before address translation.
 const MANGLE: i32 = -150;
 
-/// Destinations of no host: multicast, and the broadcast of each network (RFC 1112 section 4, RFC 919 section 7, RFC 4291 section 2.7).
+/// Destinations of no host: multicast, and the broadcast of each network (RFC 1112 section 4, RFC 919 section
+/// 7, RFC 4291 section 2.7).
 const MULTICAST: [&str; 2] = ["224.0.0.0/3", "ff00::/8"];
 
 /// Addresses inside, as seen from this end.

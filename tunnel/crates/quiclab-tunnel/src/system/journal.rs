@@ -1,12 +1,15 @@
 //! Journal of the changes that must be undone and do not disappear with the device: written before each change,
 //! read after a kill.
 //!
-//! One line of JSON for each change: a truncated last line belongs to a change that was not made yet, and a line of another form, such as one of another version, is
-//! skipped. A repeated change, such as a route that is added and removed with each session, has one line, so that the file does not grow while the process runs. The
-//! process keeps a lock on the file (flock(2)) while it runs, which is visible to all processes that see the file: a process ID would be one of its PID namespace, which
-//! others, such as the host of a container, may not share. A process that undoes changes holds the lock meanwhile. File and directory are owned by root; a program that
-//! has become another user writes by the descriptor that it has kept. A later reader may be root, so the journal can contain only routes and the sysctls of forwarding;
-//! earlier name servers have a file of their own (`resolver/`).
+//! One line of JSON for each change: a truncated last line belongs to a change that was not made yet, and a
+//! line of another form, such as one of another version, is skipped. A repeated change, such as a route that
+//! is added and removed with each session, has one line, so that the file does not grow while the process
+//! runs. The process keeps a lock on the file (flock(2)) while it runs, which is visible to all processes
+//! that see the file: a process ID would be one of its PID namespace, which others, such as the host of a
+//! container, may not share. A process that undoes changes holds the lock meanwhile. File and directory are
+//! owned by root; a program that has become another user writes by the descriptor that it has kept. A later
+//! reader may be root, so the journal can contain only routes and the sysctls of forwarding; earlier name
+//! servers have a file of their own (`resolver/`).
 
 use super::netlink::Netlink;
 use super::{forwarding, resolver};
@@ -23,8 +26,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Maximum length of a journal: a change takes some hundred bytes, and each of up to 256 announced routes is one. A change that would exceed
-/// it is not made.
+/// Maximum length of a journal: a change takes some hundred bytes, and each of up to 256 announced routes is
+/// one. A change that would exceed it is not made.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// A journal that cannot be used.
@@ -274,8 +277,8 @@ fn read(text: &str) -> Vec<Change> {
     lines.filter_map(|line| serde_json::from_value(line).ok()).collect()
 }
 
-/// Undoes changes, each of which may have been made several times: first removes all additions, the last one first, so that they do not
-/// prevent the restoration of others.
+/// Undoes changes, each of which may have been made several times: first removes all additions, the last one
+/// first, so that they do not prevent the restoration of others.
 fn undo(changes: &[Change], netlink: &mut Netlink) {
     let is_added = |change: &&Change| matches!(change, Change::AddedRoute(_));
     let (added, others): (Vec<_>, Vec<_>) = changes.iter().rev().partition(is_added);

@@ -1,8 +1,10 @@
 //! The kernel's filter of source addresses (`rp_filter`, RFC 3704; Documentation/networking/ip-sysctl.rst of Linux).
 //!
-//! A strict filter drops packets that arrive on an interface other than that of the route to their source. This applies to packets of the server:
-//! routes to it lead through the tunnel, or through the first uplink. The filter of an interface is the larger value of its own and that of `all`.
-//! IPv6 has none. It is not changed here: with a loose filter, a host on an uplink could send to the addresses inside (CVE-2019-14899).
+//! A strict filter drops packets that arrive on an interface other than that of the route to their source.
+//! This applies to packets of the server: routes to it lead through the tunnel, or through the first uplink.
+//! The filter of an interface is the larger value of its own and that of `all`. IPv6 has none. It is not
+//! changed here: with a loose filter, a host on an uplink could send to the addresses inside
+//! (CVE-2019-14899).
 
 use super::forwarding::read;
 use std::io;

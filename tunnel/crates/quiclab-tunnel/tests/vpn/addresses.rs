@@ -50,8 +50,8 @@ fn addresses(lab: &Lab) -> String {
     lab.ip('c', &format!("addr show dev {}", lab.device('c')))
 }
 
-/// A client with default routes outside the tunnel, and routes of both families through it. Without a kill switch, only these keep
-/// packets inside.
+/// A client with default routes outside the tunnel, and routes of both families through it. Without a kill
+/// switch, only these keep packets inside.
 fn lab() -> Option<Lab> {
     let mut lab = Lab::new()?;
     give_default_routes(&lab);

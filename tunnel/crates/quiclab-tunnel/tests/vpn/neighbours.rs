@@ -35,8 +35,8 @@ fn knock(lab: &Lab, host: char, from: &str, to: &'static str) {
     lab.within(host, task).join().unwrap();
 }
 
-/// A host `l` next to the server and a host `d` next to the client, both of which have routes to addresses inside; both ends forward,
-/// and neither filters sources, as loose filters do not.
+/// A host `l` next to the server and a host `d` next to the client, both of which have routes to addresses
+/// inside; both ends forward, and neither filters sources, as loose filters do not.
 fn neighbourhood() -> Option<Lab> {
     let lab = Lab::new()?;
     for (host, to, device, network) in [('l', 's', "eth0", 5), ('d', 'c', "lan", 9)] {

@@ -46,10 +46,11 @@ fn acknowledged(lab: &Lab, from: char, address: &str) -> u64 {
 
 /// Cuts both links, and one of them works again after [`OUTAGE`]; TCP of the slower flow may take 3 s to hear from its peer.
 ///
-/// Its later behaviour does not depend on the tunnel: if data had arrived whose acknowledgements were lost, Linux measures the time
-/// until it receives them, the outage, as a round-trip time. If it also considers its timeout spurious (RFC 5682) and its window is
-/// small, it sends the rest only with its next probe or timeout, a quarter or nine eighths of the outage later (RFC 6298: the sample
-/// counts for an eighth in the smoothed time, for a quarter in the deviation).
+/// Its later behaviour does not depend on the tunnel: if data had arrived whose acknowledgements were lost,
+/// Linux measures the time until it receives them, the outage, as a round-trip time. If it also considers its
+/// timeout spurious (RFC 5682) and its window is small, it sends the rest only with its next probe or
+/// timeout, a quarter or nine eighths of the outage later (RFC 6298: the sample counts for an eighth in the
+/// smoothed time, for a quarter in the deviation).
 fn outage(idle_timeout: &str) {
     let Some(mut lab) = Lab::new() else { return };
     for file in ["server.toml", "client.toml"].into_iter().filter(|_| !idle_timeout.is_empty()) {

@@ -1,7 +1,8 @@
 //! Ten clients at one server for a long time, with a fault in each round: `make tunnel-soak`, an hour.
 //!
-//! Each client sends over TCP as fast as its link permits, and a datagram that the server answers. A link fails in each round, and in
-//! some a client is killed, a client's address changes, or the server reloads its configuration. It prints one line of JSON per round:
+//! Each client sends over TCP as fast as its link permits, and a datagram that the server answers. A link
+//! fails in each round, and in some a client is killed, a client's address changes, or the server reloads its
+//! configuration. It prints one line of JSON per round:
 //!
 //! | value | |
 //! | --- | --- |

@@ -1,8 +1,8 @@
 //! Measures the cost of each fault: `make tunnel-faults`, which writes tunnel/docs/faults.md. Prints a line of JSON for
 //! each.
 //!
-//! During each fault a flow of TCP goes through the tunnel (as fast as its sender writes: 16 KiB every 5 ms), and a datagram every 2
-//! ms.
+//! During each fault a flow of TCP goes through the tunnel (as fast as its sender writes: 16 KiB every 5 ms),
+//! and a datagram every 2 ms.
 //!
 //! | value | |
 //! | --- | --- |
@@ -153,8 +153,8 @@ const IN_TURN: [Fault; 5] = [
     }),
 ];
 
-/// Each fault after each other one, which may leave a changed state, such as other connection IDs. Recovery that takes longer than the
-/// window, such as the idle timeout, fails.
+/// Each fault after each other one, which may leave a changed state, such as other connection IDs. Recovery
+/// that takes longer than the window, such as the idle timeout, fails.
 #[test]
 #[ignore = "make tunnel-faults: several minutes"]
 fn pairs() {

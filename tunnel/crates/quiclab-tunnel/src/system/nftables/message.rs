@@ -69,8 +69,9 @@ impl Request {
         request
     }
 
-    /// Ends a transaction. Only the last message is acknowledged: the kernel keeps all answers until the transaction is done, and those to
-    /// some hundred messages do not fit in the buffer of the socket. A failed message is always answered, before that acknowledgement.
+    /// Ends a transaction. Only the last message is acknowledged: the kernel keeps all answers until the
+    /// transaction is done, and those to some hundred messages do not fit in the buffer of the socket. A
+    /// failed message is always answered, before that acknowledgement.
     pub(super) fn end(&mut self) {
         let flags = self.latest + 6;
         // an acknowledgement of BATCH_END itself requires Linux 6.11

@@ -23,8 +23,8 @@ pub struct Set {
 }
 
 impl Set {
-    /// Creates a set of the networks of a family among these. Overlapping and adjacent ones are one interval, because the kernel refuses
-    /// overlapping intervals.
+    /// Creates a set of the networks of a family among these. Overlapping and adjacent ones are one interval,
+    /// because the kernel refuses overlapping intervals.
     #[must_use]
     pub fn new(name: &'static str, ipv4: bool, networks: &[IpPrefix]) -> Self {
         let bits = if ipv4 { 32 } else { 128 };

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::thread::JoinHandle;
 
 impl Lab {
-    /// Adds the network of a host. Its TCP uses Reno, not the default of the machine: BBR of Linux leaves the tunnel's queue empty,
-    /// and after an outage some of its flows leave one hole unsent for ten seconds and longer, although all data beyond it were
-    /// acknowledged. Namespaces permit Reno everywhere.
+    /// Adds the network of a host. Its TCP uses Reno, not the default of the machine: BBR of Linux leaves the
+    /// tunnel's queue empty, and after an outage some of its flows leave one hole unsent for ten seconds and
+    /// longer, although all data beyond it were acknowledged. Namespaces permit Reno everywhere.
     pub fn add_namespace(&self, host: char) {
         succeed("ip", &["netns", "add", &self.host(host)]);
         self.ip(host, "link set lo up");
@@ -71,8 +71,8 @@ impl Lab {
         succeed("ip", &[&["-n", &host][..], &arguments.split(' ').collect::<Vec<_>>()].concat())
     }
 
-    /// Adds a third host, with a device `eth0` of its own to `to`, in the network 10.`network`.0.0/24 and fd`network`::/64 (two digits):
-    /// it is .2, the other end .1.
+    /// Adds a third host, with a device `eth0` of its own to `to`, in the network 10.`network`.0.0/24 and
+    /// fd`network`::/64 (two digits): it is .2, the other end .1.
     pub fn add_host(&self, host: char, to: char, device: &str, network: u8) {
         let (near, far) = (self.host(to), self.host(host));
         self.add_namespace(host);

@@ -55,8 +55,8 @@ impl Lab {
         self.within('c', task).join().unwrap()
     }
 
-    /// Sends successive pings while `task` runs; returns its result, the number of pings, and the number of answers. An answer may
-    /// be late on a busy machine.
+    /// Sends successive pings while `task` runs; returns its result, the number of pings, and the number of
+    /// answers. An answer may be late on a busy machine.
     pub fn pings_during<T>(&self, task: JoinHandle<T>, address: &'static str) -> (T, u32, u32) {
         let (mut asked, mut answered) = (0, 0);
         while !task.is_finished() {
