@@ -1,12 +1,12 @@
-//! Fuzz targets on stable Rust: input for parsers is made by bolero's generators, in one of two ways.
+//! Fuzz targets on stable Rust: bolero's generators produce the input of parsers, in one of two ways.
 //!
 //! | | `cargo test` | `make fuzz` |
 //! | --- | --- | --- |
-//! | how many | a few hundred of each target | for `FUZZ_SECONDS` |
-//! | seed | the number of the case: always the same | of the operating system; printed with what fails |
-//! | engine | [`target`] itself | bolero's default, with shrinking; no nightly compiler, no libFuzzer |
+//! | cases | a few hundred of each target | for `FUZZ_SECONDS` |
+//! | seed | the number of the case: always the same | from the operating system; printed with the failure |
+//! | engine | [`target`] itself | bolero's default, with shrinking; without nightly compiler and libFuzzer |
 //!
-//! Input that failed is made again by `QUICLAB_FUZZ_SECONDS=1 BOLERO_RANDOM_SEED=... cargo test -p quiclab-fuzz NAME`.
+//! To reproduce failed input, run `QUICLAB_FUZZ_SECONDS=1 BOLERO_RANDOM_SEED=... cargo test -p quiclab-fuzz NAME`.
 
 use bolero::ValueGenerator;
 use bolero::generator::bolero_generator::driver::{ByteSliceDriver, Options};
@@ -15,15 +15,15 @@ use std::fmt::Debug;
 use std::panic::RefUnwindSafe;
 use std::time::Duration;
 
-/// How long each target runs, in seconds; not set: a fixed sample.
+/// Environment variable with the duration of each target in seconds; if unset, a fixed sample is run.
 pub const SECONDS: &str = "QUICLAB_FUZZ_SECONDS";
-/// Random bytes that the input of a case of the fixed sample is made of.
+/// Number of random bytes from which the input of a case of the fixed sample is generated.
 const BYTES: usize = 8192;
 
-/// Checks `property` for what `generator` makes: `cases` inputs that are always the same, or random ones for the time set.
+/// Checks `property` for inputs from `generator`: `cases` fixed inputs, or random ones for the time in [`SECONDS`].
 ///
 /// # Panics
-/// If the property panics, or the time set is no number.
+/// If the property panics, or [`SECONDS`] is not a number.
 pub fn target<G>(cases: u64, generator: G, property: impl Fn(&G::Output) + RefUnwindSafe)
 where
     G: ValueGenerator + RefUnwindSafe,

@@ -1,34 +1,35 @@
-//! Whether a link did what the scenario says, from the packets that went through it.
+//! Comparison of a link with its scenario, from the packets that passed it.
 //!
 //! | figure | from |
 //! | --- | --- |
-//! | rate | bytes over time between packets that had all waited: the serialiser was never idle in between |
-//! | delay | packets that surely met an idle serialiser: their time inside less their own serialisation |
-//! | queue | the last packet before each dropped one: the time that it waited, in packets |
+//! | rate | bytes over time between packets that all waited: the serialiser was never idle |
+//! | delay | packets that certainly found an idle serialiser: their time inside minus their own serialisation |
+//! | queue | the last packet before each dropped one: its waiting time, in packets |
 //!
-//! Times are those of the machine's clock, so that its timers are part of what is checked.
+//! Times are those of the machine's clock, so that the check includes its timers.
 
 use quiclab_core::link::{Distribution, LinkConfig, Rate, ShapedRate, WireFormat};
 use quiclab_core::queue::TcQueue;
 use quiclab_core::{ByteCount, DataRate, Duration, Time};
 use serde::Serialize;
 
-/// Passages kept of a link; later ones are not looked at.
+/// Maximum number of transits stored per link; later ones are ignored.
 const MAX_TRANSITS: usize = 2_000_000;
-/// Fewest packets for a mean.
+/// Minimum number of packets for a mean.
 const MIN_PACKETS: usize = 20;
 /// Rates may differ by this share.
 const RATE_TOLERANCE: f64 = 0.02;
-/// Delays may differ by this, besides two per cent: what a timer of the machine is late, in milliseconds.
+/// Delays may differ by this in addition to two per cent: the lateness of timers, in milliseconds.
 const DELAY_TOLERANCE_MS: f64 = 0.3;
-/// Limits of queues may differ by so many packets, besides two per cent: the one in service is half over.
+/// Limits of queues may differ by this many packets in addition to two per cent: the packet in service is on
+/// average half serialised.
 const QUEUE_TOLERANCE_PACKETS: f64 = 1.5;
 
-/// When packets went in and came out, in the order of entry.
+/// Times at which packets entered and left a link, in the order of entry.
 #[derive(Debug, Default)]
 pub struct LinkTransits {
     passages: Vec<Transit>,
-    /// An idle link passes a packet at once, as a full bucket does.
+    /// Whether an idle link passes a packet immediately, as a full bucket does.
     at_once: bool,
 }
 
@@ -36,58 +37,58 @@ pub struct LinkTransits {
 #[derive(Clone, Copy, Debug)]
 struct Transit {
     entered: Time,
-    /// `None`: dropped, or still inside.
+    /// Time of departure; `None`: dropped, or still inside.
     left: Option<Time>,
     size: ByteCount,
 }
 
-/// What a link is to do, or did.
+/// Values of a link, expected or measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LinkValues {
-    /// Rate of the serialiser in 10⁶ bit/s; `None`: without one, or it was never busy for long.
+    /// Rate of the serialiser in 10⁶ bit/s; `None`: there is none, or it was never busy for long.
     pub rate_mbps: Option<f64>,
-    /// Mean delay after serialisation in milliseconds; `None`: too few packets met an idle link.
+    /// Mean delay after serialisation in milliseconds; `None`: too few packets found an idle link.
     pub delay_ms: Option<f64>,
     /// Limit of the queue in packets; `None`: none in packets, or it was never reached.
     pub queue_packets: Option<f64>,
 }
 
-/// Both.
+/// Expected and measured values of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LinkCheck {
-    /// The scenario's.
+    /// Values in the scenario.
     pub wanted: LinkValues,
-    /// The run's.
+    /// Values in the run.
     pub achieved: LinkValues,
 }
 
 impl LinkTransits {
-    /// Of a link whose rate is that of a token bucket.
+    /// Transits of a link whose rate is that of a token bucket.
     #[must_use]
     pub fn of_bucket() -> Self {
         Self { at_once: true, ..Self::default() }
     }
 
-    /// Packet `number`, counted from 0, goes in.
+    /// Records the entry of packet `number`, counted from 0.
     pub fn on_enter(&mut self, number: u32, entered: Time, size: ByteCount) {
         if self.passages.len() < MAX_TRANSITS && number as usize == self.passages.len() {
             self.passages.push(Transit { entered, left: None, size });
         }
     }
 
-    /// It comes out.
+    /// Records the departure of a packet.
     pub fn on_leave(&mut self, number: u32, left: Time) {
         if let Some(passage) = self.passages.get_mut(number as usize) {
             passage.left = Some(left);
         }
     }
 
-    /// What the link `link` did.
+    /// Measured values of the link `link`.
     #[must_use]
     pub fn figures(&self, link: &LinkConfig) -> LinkValues {
         let rate = constant_rate(link);
         let delay_ms = self.delay_ms(link, drain_rate(link));
-        // random loss and a policer's drops cannot be told from a full queue
+        // random loss and a policer's drops cannot be distinguished from those of a full queue
         let queued = rate.filter(|_| link.loss.is_none() && link.policer.is_none());
         LinkValues {
             rate_mbps: rate.and_then(|rate| self.rate_mbps(link, rate)),
@@ -102,8 +103,8 @@ impl LinkTransits {
         rate.map_or(Duration::ZERO, |rate| rate.time_for(wire_size(link, passage)))
     }
 
-    /// Mean over packets that the serialiser had nothing before, even if nothing was dropped and no more
-    /// than a full queue was before them.
+    /// Mean over packets that found the serialiser idle, under the assumption that no packet was dropped and
+    /// that at most a full queue was before them.
     fn delay_ms(&self, link: &LinkConfig, rate: Option<DataRate>) -> Option<f64> {
         let at_once = self.at_once || matches!(link.rate, Some(Rate::Shaped(ShapedRate::TokenBucket { .. })));
         let mut free = Time::ZERO;
@@ -130,7 +131,7 @@ impl LinkTransits {
         let mut out: Vec<_> =
             self.passages.iter().filter_map(|passage| Some((passage.left?, passage))).collect();
         out.sort_by_key(|(left, _)| *left);
-        // the shortest delay is at most eight deviations shorter than the longest
+        // the shortest delay is shorter by at most eight deviations than the longest
         let spread = Duration::from_nanos(8 * link.delay.deviation.as_nanos());
         let service = |passage: &Transit| Self::service(link, Some(rate), passage);
         let least = out
@@ -150,7 +151,7 @@ impl LinkTransits {
         for (left, passage) in out {
             let service = service(passage);
             let waited = left.since(passage.entered) > least + service + service + spread;
-            // it was there before the one before it had been serialised
+            // it arrived before the previous one was serialised
             let behind = run.is_none_or(|(_, last, ..)| passage.entered + least < last);
             let bytes = wire_size(link, passage).bytes();
             run = match (waited && behind, run) {
@@ -178,15 +179,15 @@ impl LinkTransits {
                 Some((inside - delay_ms) / service)
             })
             .collect();
-        // on average the packet in service is half over
+        // on average the packet in service is half serialised
         (!waits.is_empty()).then(|| middle(waits, Distribution::Constant) + 0.5)
     }
 }
 
-/// Bytes of a packet by which a limit in packets is turned into time.
+/// Packet size by which a limit in packets is converted to time.
 const LARGE_BYTES: u64 = 1600;
 
-/// Median, which single late timers do not move; the mean where the two differ by nature.
+/// Median, which is robust against single late timers; the mean for distributions in which the two differ.
 fn middle(mut values: Vec<f64>, distribution: Distribution) -> f64 {
     if distribution == Distribution::Pareto {
         return values.iter().sum::<f64>() / values.len() as f64;
@@ -195,7 +196,7 @@ fn middle(mut values: Vec<f64>, distribution: Distribution) -> f64 {
     values[values.len() / 2]
 }
 
-/// The rate that packets which wait have; a bucket passes what it holds faster.
+/// Rate of packets that wait; a bucket passes its tokens faster.
 fn constant_rate(link: &LinkConfig) -> Option<DataRate> {
     match &link.rate {
         Some(Rate::Constant(rate)) => Some(*rate),
@@ -203,7 +204,7 @@ fn constant_rate(link: &LinkConfig) -> Option<DataRate> {
     }
 }
 
-/// The rate at which a queue empties: until then the link is not idle.
+/// Rate at which a queue drains: until it is empty the link is not idle.
 fn drain_rate(link: &LinkConfig) -> Option<DataRate> {
     match &link.rate {
         Some(Rate::Constant(rate) | Rate::Shaped(ShapedRate::TokenBucket { rate, .. })) => Some(*rate),
@@ -217,14 +218,14 @@ fn wire_size(link: &LinkConfig, passage: &Transit) -> ByteCount {
 }
 
 fn limit_packets(link: &LinkConfig) -> Option<u64> {
-    // other disciplines drop at other lengths, too, and another limit may be reached before
+    // other disciplines also drop at other lengths, and another limit may be reached first
     match link.queue.options().tc() {
         Ok(TcQueue::Limits { packets, bytes: None }) => packets,
         _ => None,
     }
 }
 
-/// What the scenario wants of a link.
+/// Expected values of a link, from the scenario.
 #[must_use]
 pub fn wanted(link: &LinkConfig) -> LinkValues {
     let rate = constant_rate(link);
@@ -236,7 +237,7 @@ pub fn wanted(link: &LinkConfig) -> LinkValues {
 }
 
 impl LinkCheck {
-    /// A sentence for each figure that is not what was wanted.
+    /// Messages about all values that differ from the expected ones.
     #[must_use]
     pub fn warnings(&self, name: &str, link: &LinkConfig) -> Vec<String> {
         let Self { wanted, achieved } = *self;
@@ -273,7 +274,7 @@ mod tests {
     use super::*;
     use quiclab_core::queue::{DropTail, QueueConfig};
 
-    /// 12 Mbit/s: a packet of 1500 bytes each millisecond; ten places, 5 ms delay.
+    /// 12 Mbit/s: one packet of 1500 bytes per millisecond; ten places, 5 ms delay.
     fn link() -> LinkConfig {
         LinkConfig {
             rate: Some(Rate::Constant(DataRate::from_mbps(12))),
@@ -283,7 +284,7 @@ mod tests {
         }
     }
 
-    /// What an ideal link does with bursts of packets, all figures divided by `slower` or so.
+    /// Transits of bursts of packets through an ideal link.
     fn passages(service_ms: f64, delay_ms: f64, places: usize) -> LinkTransits {
         let ms = |ms: f64| Time::from_nanos((ms * 1e6) as u64);
         let mut passages = LinkTransits::default();
@@ -307,7 +308,7 @@ mod tests {
     fn an_ideal_link_achieves_what_is_wanted() {
         let check = LinkCheck { wanted: wanted(&link()), achieved: passages(1.0, 5.0, 10).figures(&link()) };
         assert_eq!(check.achieved.delay_ms, Some(5.0));
-        // ten packets of a burst, of which the last has waited for nine: half a packet less than ten on average
+        // ten packets of a burst, of which the last has waited for nine: on average half a packet less than ten
         assert_eq!(check.achieved.queue_packets, Some(10.5));
         assert_eq!(check.warnings("a", &link()), Vec::<String>::new());
     }

@@ -1,12 +1,12 @@
-//! Programs of iproute2, which set up what has no simpler interface.
+//! Programs of iproute2, for settings without a simpler interface.
 
 use std::io::{self, ErrorKind};
 use std::process::Command;
 
-/// Runs a program in the namespace of the calling thread and gives what it printed.
+/// Runs a program in the namespace of the calling thread and returns its output.
 ///
 /// # Errors
-/// If it cannot be started (`NotFound`: it is not installed) or fails; with a sentence.
+/// If it cannot be started (`NotFound`: it is not installed) or fails, with a message.
 pub fn succeed(program: &str, arguments: &[&str]) -> io::Result<String> {
     let command = || format!("`{program} {}`", arguments.join(" "));
     let done = Command::new(program).args(arguments).output().map_err(|error| match error.kind() {

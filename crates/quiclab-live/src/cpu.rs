@@ -1,4 +1,4 @@
-//! What a process of a run cost: CPU time, from `wait4(2)`.
+//! Cost of a process of a run: CPU time, from `wait4(2)`.
 
 use rustix::process::Pid;
 use serde::Serialize;
@@ -6,19 +6,19 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-/// CPU time of a process and of those of its descendants that it has waited for. The sum is exact to the
-/// scheduler's clock; how it divides into user and system is sampled by most kernels (`kernel/sched/cputime.c`).
+/// CPU time of a process and of those of its descendants that it has waited for. The sum has the precision of
+/// the scheduler's clock; most kernels sample its division into user and system (`kernel/sched/cputime.c`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct CpuTime {
-    /// In the program, in seconds.
+    /// User time in seconds.
     #[serde(rename = "cpu_user_s")]
     pub user_s: f64,
-    /// In the kernel for it, in seconds.
+    /// System time in seconds.
     #[serde(rename = "cpu_system_s")]
     pub system_s: f64,
 }
 
-/// Takes the end of a child, waiting for it if `wait`; `None` if it has not ended, or is no child any more.
+/// Reaps a child, waiting for it if `wait`; `None` if it has not ended, or is no longer a child.
 pub fn reap(pid: Pid, wait: bool) -> Option<(ExitStatus, CpuTime)> {
     let options = if wait { 0 } else { libc::WNOHANG };
     loop {
@@ -28,7 +28,7 @@ pub fn reap(pid: Pid, wait: bool) -> Option<(ExitStatus, CpuTime)> {
             unsafe_code,
             reason = "neither rustix nor the standard library tells the usage of one child"
         )]
-        // both pointers are to variables of this block, which live until the call is over
+        // both pointers are to variables of this block, which outlive the call
         let taken =
             unsafe { libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, options, &raw mut usage) };
         match taken {
@@ -48,7 +48,7 @@ fn seconds(time: libc::timeval) -> f64 {
 }
 
 const NO_TIME: libc::timeval = libc::timeval { tv_sec: 0, tv_usec: 0 };
-/// Usage before anything was used.
+/// Resource usage of zero.
 const ZERO: libc::rusage = libc::rusage {
     ru_utime: NO_TIME,
     ru_stime: NO_TIME,

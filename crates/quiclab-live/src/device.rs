@@ -1,4 +1,5 @@
-//! A TUN device as an endpoint of the topology: the packets of a namespace enter and leave the elements here.
+//! A TUN device as an endpoint of the topology: packets of a namespace enter and leave the elements through
+//! it.
 
 use crate::ip;
 use crate::timing::{Lateness, MachineClock};
@@ -15,11 +16,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use tun_rs::SyncDevice;
 
-/// Packets read at one time, so that a busy sender does not keep the others waiting.
+/// Maximum number of packets read at once, so that a busy sender does not delay the others.
 const BATCH: usize = 64;
-/// Room for the largest IP packet of a host: its devices split what is larger.
+/// Buffer for the largest IP packet of a host: its devices fragment larger ones.
 const MAX_PACKET_BYTES: usize = 2048;
-/// Memory that packets are cut from, so that there is no allocation for each.
+/// Size of the blocks that packets are cut from, to avoid an allocation per packet.
 const BLOCK_BYTES: usize = 1 << 18;
 
 /// One end of a flow.
@@ -32,20 +33,20 @@ pub struct Device {
     next_id: u64,
     counters: Counters,
     progress: Progress,
-    /// Bytes above TCP or UDP that left the elements here: what the program makes of them only it knows.
+    /// Bytes above TCP or UDP that left the elements here: only the program knows their application data.
     payload: ByteCount,
     failure: Option<String>,
     /// Remainder of the current block.
     block: BytesMut,
-    /// Packets whose transmission into the device failed.
+    /// Number of packets whose transmission into the device failed.
     refused: u64,
-    /// Packets that are not IP.
+    /// Number of packets that are not IP.
     foreign: u64,
     lateness: Lateness,
 }
 
 impl Device {
-    /// The end `identity` at a device that does not block.
+    /// Creates the end `identity` at a non-blocking device.
     #[must_use]
     pub fn new(identity: &EndpointIdentity, tun: Arc<SyncDevice>, clock: MachineClock) -> Self {
         Self {
@@ -65,12 +66,12 @@ impl Device {
         }
     }
 
-    /// Its program has started.
+    /// Records that its program has started.
     pub fn started(&mut self, now: Time) {
         self.progress.started.get_or_insert(now);
     }
 
-    /// Its program has ended: with an error, if there is a sentence about it.
+    /// Records that its program has ended, with an error if `failure` has a message.
     pub fn ended(&mut self, now: Time, failure: Option<String>) {
         if let Some(failure) = failure {
             self.progress.failed = true;
@@ -80,19 +81,19 @@ impl Device {
         }
     }
 
-    /// Bytes above TCP or UDP that its programs were sent, retransmissions and headers of QUIC included.
+    /// Bytes above TCP or UDP sent to its programs, retransmissions and headers of QUIC included.
     #[must_use]
     pub fn payload(&self) -> ByteCount {
         self.payload
     }
 
-    /// How late packets left the elements, against the time at which they should have.
+    /// Lateness of the packets that left the elements.
     #[must_use]
     pub fn lateness(&self) -> &Lateness {
         &self.lateness
     }
 
-    /// Packets that the device did not take, and packets of other protocols.
+    /// Numbers of packets that the device did not accept, and of packets of other protocols.
     #[must_use]
     pub fn lost(&self) -> (u64, u64) {
         (self.refused, self.foreign)
@@ -106,7 +107,7 @@ impl AsFd for Device {
 }
 
 impl Element for Device {
-    /// A packet leaves the elements into the namespace.
+    /// Passes a packet from the elements to the namespace.
     fn receive(&mut self, now: Time, _port: Port, packet: Box<Packet>, _out: &mut Outputs) {
         self.counters.received.add(packet.size);
         self.counters.consumed.add(packet.size);
@@ -124,7 +125,7 @@ impl Element for Device {
         self.lateness.add(self.clock.by_now(now).since(now));
     }
 
-    /// Packets wait in the device.
+    /// Reads the packets that wait in the device.
     fn wake(&mut self, now: Time, out: &mut Outputs) {
         for _ in 0..BATCH {
             if self.block.len() < MAX_PACKET_BYTES {
@@ -194,7 +195,7 @@ impl Endpoint for Device {
     }
 }
 
-/// The device of an end.
+/// Returns the device of an end.
 ///
 /// # Panics
 /// If the element is not a device.

@@ -1,4 +1,4 @@
-//! Why a run has no result.
+//! Errors of a run.
 
 use crate::job::JobError;
 use crate::netem::NetemError;
@@ -9,13 +9,13 @@ use rustix::io::Errno;
 use std::io;
 use thiserror::Error;
 
-/// Why a run has no result.
+/// Error for which a run has no result.
 #[derive(Debug, Error)]
 pub enum LiveError {
-    /// The job is wrong.
+    /// The job is invalid.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// Its scenario is.
+    /// The scenario of the job is invalid.
     #[error("the job's scenario: {0}")]
     Scenario(String),
     /// A host is not available.
@@ -23,39 +23,39 @@ pub enum LiveError {
     Host {
         /// The end of a flow.
         end: String,
-        /// Why.
+        /// Reason.
         reason: io::Error,
     },
-    /// A program does not start.
+    /// A program did not start.
     #[error("{end}: {reason}")]
     Program {
         /// The end of a flow.
         end: String,
-        /// Why.
+        /// Reason.
         reason: ProcessError,
     },
     /// A flow of the job is not in its scenario.
     #[error("the job's flows.{0}: the scenario has no such flow")]
     Flow(String),
-    /// A stop was requested before there was anything to report.
+    /// A stop was requested before the run began.
     #[error("stopped before the run had begun")]
     Stopped,
-    /// Links cannot be the kernel's.
+    /// Links cannot be emulated by the kernel.
     #[error(transparent)]
     Netem(#[from] NetemError),
     /// The network cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// The elements broke down.
+    /// The elements failed.
     #[error(transparent)]
     Elements(#[from] SimulationError),
     /// A capture is incomplete.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// The result cannot be made.
+    /// The result cannot be produced.
     #[error(transparent)]
     Result(#[from] RunError),
-    /// The machine refuses something.
+    /// The machine refuses an operation.
     #[error("the machine: {0}")]
     EndpointHost(#[from] io::Error),
 }

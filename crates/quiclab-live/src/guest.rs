@@ -1,9 +1,9 @@
 //! The first program of the virtual machine: sets up its file systems, runs one command, powers off.
 //!
 //! The machine is a User-Mode Linux kernel whose clock is virtual. Its root is the host's root, read-only; the
-//! directory of the run is mounted from [`HOST_DIRECTORY`] and is the only place of the host that is written to. What
-//! is to be run is read from [`FILE`] there, because the kernel's command line has a limited length and must be the
-//! same in all runs; how it ended is written to [`EXIT_FILE`].
+//! directory of the run is mounted from [`HOST_DIRECTORY`] and is the only part of the host that is written to. The
+//! command is read from [`FILE`] there, because the kernel's command line has a limited length and must be the same
+//! in all runs; its exit status is written to [`EXIT_FILE`].
 
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
@@ -20,18 +20,18 @@ use std::process::{Command, ExitStatus, Stdio};
 
 /// Version of the format of the two files.
 pub const SCHEMA: &str = "quiclab.guest/1";
-/// Where the guest has the directory of the run.
+/// Path of the directory of the run in the guest.
 pub const DIRECTORY: &str = "/run/quiclab/job";
-/// Where the host has it, in the mount namespace of the machine.
+/// Path of that directory on the host, in the mount namespace of the machine.
 pub const HOST_DIRECTORY: &str = "/dev/shm/job";
-/// What to run, in the directory of the run.
+/// File with the task, in the directory of the run.
 pub const FILE: &str = "guest.json";
-/// How it ended.
+/// File with the exit status.
 pub const EXIT_FILE: &str = "guest-exit.json";
-/// What the command wrote to its standard output, unless that is the console.
+/// File with the standard output of the command, unless that is the console.
 pub const OUTPUT_FILE: &str = "guest-stdout.txt";
 
-/// What to run.
+/// Task of the guest.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Task {
@@ -39,31 +39,31 @@ struct Task {
     schema: String,
     /// Command and arguments.
     command: Vec<String>,
-    /// The whole environment of it.
+    /// Its complete environment.
     environment: BTreeMap<String, String>,
     /// Settings of the machine and its first network namespace, such as `net.core.rmem_max`.
     sysctls: BTreeMap<String, String>,
-    /// Whether standard output is the console; else it is [`OUTPUT_FILE`]. Standard error always is the console.
+    /// Whether standard output is the console; else it is [`OUTPUT_FILE`]. Standard error is always the console.
     console: bool,
 }
 
-/// How it ended.
+/// Result of the task.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 struct Exit {
     schema: &'static str,
-    /// Exit code of the command; none if a signal ended it or it was not started.
+    /// Exit code of the command; `None` if a signal ended it or it was not started.
     code: Option<i32>,
     /// Signal that ended it.
     signal: Option<i32>,
-    /// Why it was not started.
+    /// Error that prevented its start.
     error: Option<String>,
-    /// Virtual time from the machine's start to here.
+    /// Virtual time since the start of the machine.
     uptime_ns: u64,
 }
 
-/// Runs as process 1 of the machine; powers it off in the end.
+/// Runs as process 1 of the machine; powers it off at the end.
 ///
-/// Errors are written to [`EXIT_FILE`] if that can be done, and to the console.
+/// Errors are written to [`EXIT_FILE`] if possible, and to the console.
 pub fn guest() -> ! {
     let exit = match prepare() {
         Ok(task) => run(&task),
@@ -73,10 +73,10 @@ pub fn guest() -> ! {
         say(&format!("cannot report to {DIRECTORY}/{EXIT_FILE}: {error}"));
     }
     let error = reboot(RebootCommand::PowerOff).expect_err("the machine is off when it succeeds");
-    panic!("cannot power off: {error}"); // the end of process 1 is the end of the machine, too
+    panic!("cannot power off: {error}"); // the end of process 1 also ends the machine
 }
 
-/// Mounts what programs expect, and reads the task.
+/// Mounts the file systems that programs expect, and reads the task.
 fn prepare() -> io::Result<Task> {
     mount_all()?;
     open_console()?;
@@ -99,7 +99,7 @@ fn mount_all() -> io::Result<()> {
     let quiet = MountFlags::NOSUID | MountFlags::NODEV;
     attach("proc", "/proc", "proc", quiet, "")?;
     attach("sysfs", "/sys", "sysfs", quiet, "")?;
-    // HOST_DIRECTORY is a path of the host and is not hidden from hostfs by what the guest has at /dev
+    // HOST_DIRECTORY is a path of the host and is not hidden from hostfs by the guest's /dev
     attach("devtmpfs", "/dev", "devtmpfs", MountFlags::NOSUID, "mode=0755")?;
     fs::create_dir_all("/dev/pts")?;
     fs::create_dir_all("/dev/shm")?;
@@ -109,7 +109,7 @@ fn mount_all() -> io::Result<()> {
     attach("tracefs", "/sys/kernel/tracing", "tracefs", quiet, "")?;
     fs::create_dir_all(DIRECTORY)?;
     attach("hostfs", DIRECTORY, "hostfs", quiet, HOST_DIRECTORY)?;
-    // programs may lie in the host's /tmp: it can be seen below what the guest writes there
+    // programs may be in the host's /tmp: it is visible below the files of the guest
     let layers = "/run/quiclab/tmp";
     fs::create_dir_all(format!("{layers}/upper"))?;
     fs::create_dir_all(format!("{layers}/work"))?;
@@ -125,7 +125,7 @@ fn attach(source: &str, target: &str, kind: &str, flags: MountFlags, options: &s
         .map_err(explain(&format!("cannot mount {kind} at {target}")))
 }
 
-/// Gives process 1 the console; the kernel could not open it, because there was no `/dev` yet.
+/// Opens the console for process 1; the kernel could not open it, because `/dev` did not exist yet.
 fn open_console() -> io::Result<()> {
     let console = rustix::fs::openat(CWD, "/dev/console", OFlags::RDWR | OFlags::NOCTTY, Mode::empty())
         .map_err(io::Error::from)
@@ -136,7 +136,7 @@ fn open_console() -> io::Result<()> {
     Ok(())
 }
 
-/// Sets the flag `IFF_UP` of `lo`; its address comes with it.
+/// Sets the flag `IFF_UP` of `lo`; the kernel then assigns its address.
 fn loopback_up() -> io::Result<()> {
     use rustix::ioctl::{Setter, ioctl};
     const SIOCSIFFLAGS: rustix::ioctl::Opcode = 0x8914;
@@ -157,7 +157,7 @@ fn loopback_up() -> io::Result<()> {
     Ok(())
 }
 
-/// Runs the command and waits for its end; whatever becomes an orphan meanwhile is buried.
+/// Runs the command and waits for its end; meanwhile reaps orphans.
 fn run(task: &Task) -> Exit {
     let output = if task.console {
         Ok(Stdio::inherit())
@@ -195,7 +195,7 @@ fn run(task: &Task) -> Exit {
     }
 }
 
-/// Writes how it ended, whole or not at all, and sees to it that the host has it.
+/// Writes the result atomically, and makes sure that the host has it.
 fn report(exit: Exit) -> io::Result<()> {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     let uptime_ns =
@@ -209,7 +209,7 @@ fn report(exit: Exit) -> io::Result<()> {
     file.write_all(&serde_json::to_vec(&exit)?)?;
     file.sync_all()?;
     fs::rename(temporary, Path::new(DIRECTORY).join(EXIT_FILE))?;
-    // busy where something still runs there; it is detached then, and written by sync
+    // busy if a process still uses it; then it is detached, and written by sync
     unmount(DIRECTORY, UnmountFlags::DETACH)?;
     rustix::fs::sync();
     Ok(())
@@ -219,7 +219,7 @@ fn say(text: &str) {
     let _ = writeln!(io::stderr(), "guest: {text}");
 }
 
-/// Puts what was tried before the reason why it failed.
+/// Puts the failed operation in front of the reason.
 fn explain(what: &str) -> impl Fn(io::Error) -> io::Error {
     let what = what.to_owned();
     move |error| io::Error::new(error.kind(), format!("{what}: {error}"))

@@ -16,25 +16,25 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 /// Name of the device in its namespace.
 const DEVICE: &str = "quiclab0";
-/// The same in the machine's own network, where there may be several: the kernel gives the number.
+/// Name of the device in the machine's own network, which may have several: the kernel assigns the number.
 const SHARED_DEVICE: &str = "quiclab%d";
-/// Packets that the kernel keeps for us until we read them: nothing may be lost before the first element.
+/// Number of packets that the kernel buffers until they are read: none may be lost before the first element.
 const DEVICE_QUEUE_PACKETS: u32 = 10_000;
 /// Largest IP packet that a host sends.
 const MTU: u16 = 1500;
 
 /// One end of a flow.
 pub struct EndpointHost {
-    /// Where its programs run.
+    /// Namespace of its programs.
     pub namespace: Arc<Namespace>,
     /// Its address.
     pub address: IpAddr,
     tun: Arc<SyncDevice>,
-    /// Name of the device there.
+    /// Name of the device in the namespace.
     device: String,
 }
 
-/// Where an end of a flow is.
+/// Network of an end of a flow.
 pub enum NetworkPlacement {
     /// In a network of its own.
     Own {
@@ -45,14 +45,15 @@ pub enum NetworkPlacement {
     Shared,
 }
 
-/// All ends by their names, such as `main.sender`. As [`Stacks`] they make the endpoints of a topology.
+/// All ends by their names, such as `main.sender`. As [`Stacks`] they create the endpoints of a topology.
 pub struct EndpointHosts {
     by_name: BTreeMap<String, EndpointHost>,
     clock: MachineClock,
 }
 
 impl EndpointHost {
-    /// A host with this address, whose packets to `peer` come to us; all packets in a network of its own.
+    /// Creates a host with this address, whose device receives the packets to `peer`, or all packets in a
+    /// network of its own.
     ///
     /// # Errors
     /// If the kernel refuses the namespace, the device or a setting.
@@ -76,7 +77,7 @@ impl EndpointHost {
             .map_err(no_device)?;
             tun.set_nonblocking(true)?;
             let device = tun.name()?;
-            // by netlink: the older interface does not let the root of a user namespace
+            // by netlink: the older interface refuses this to the root of a user namespace
             let length = DEVICE_QUEUE_PACKETS.to_string();
             succeed("ip", &["link", "set", &device, "txqueuelen", &length])?;
             match place {
@@ -93,7 +94,7 @@ impl EndpointHost {
         Ok(Self { namespace: Arc::new(namespace), address, tun: Arc::new(tun), device })
     }
 
-    /// Packets that the kernel dropped because we did not read them in time.
+    /// Number of packets that the kernel dropped because they were not read in time.
     #[must_use]
     pub fn overflowed(&self) -> u64 {
         const TX_DROPPED: usize = 11;
@@ -114,7 +115,7 @@ fn set(name: &str, value: &str) -> io::Result<()> {
         .map_err(|error| io::Error::new(error.kind(), format!("sysctl {name} = {value}: {error}")))
 }
 
-/// A sentence about a device that is not available.
+/// Message about a device that is not available.
 fn no_device(error: io::Error) -> io::Error {
     let sentence = match error.kind() {
         io::ErrorKind::NotFound => {
@@ -131,13 +132,13 @@ fn no_device(error: io::Error) -> io::Error {
 }
 
 impl EndpointHosts {
-    /// The given ends; `clock` is that of the run.
+    /// Creates the hosts from these ends; `clock` is that of the run.
     #[must_use]
     pub fn new(by_name: BTreeMap<String, EndpointHost>, clock: MachineClock) -> Self {
         Self { by_name, clock }
     }
 
-    /// The end of this name.
+    /// Host of the end with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&EndpointHost> {
         self.by_name.get(name)

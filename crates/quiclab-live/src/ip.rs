@@ -1,17 +1,17 @@
-//! What the elements need to know of a real IP packet.
+//! Fields of a real IP packet that the elements need.
 
 use quiclab_core::ip::{IPV4_HEADER, UDP_HEADER, read};
 use quiclab_core::{Ecn, FiveTuple, Protocol};
 use std::net::SocketAddr;
 
-/// What is read of a packet.
+/// Fields of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Addresses and ports; ports are 0 where there are none, or in fragments.
+    /// Addresses and ports; ports are 0 if there are none, and in fragments.
     pub tuple: FiveTuple,
     /// ECN field.
     pub ecn: Ecn,
-    /// Bytes above TCP or UDP, or above IP where it is neither.
+    /// Bytes above TCP or UDP, or above IP for other protocols.
     pub payload_bytes: usize,
 }
 
@@ -20,7 +20,7 @@ const UDP: u8 = 17;
 /// Bytes of a header of TCP without options.
 const TCP_HEADER: usize = 20;
 
-/// Reads a packet as a device gives it. `None` if it is not an IP packet.
+/// Reads a packet from a device. `None` if it is not an IP packet.
 #[must_use]
 pub fn parse(packet: &[u8]) -> Option<Header> {
     let (header, _) = read(packet).ok().filter(|(header, _)| header.payload >= IPV4_HEADER)?;
@@ -46,7 +46,7 @@ pub fn parse(packet: &[u8]) -> Option<Header> {
     })
 }
 
-/// The header of TCP, with its options, of an IPv4 packet. `None` if it is no segment, or not whole.
+/// Header of TCP, with its options, of an IPv4 packet. `None` if it is not a segment, or incomplete.
 #[must_use]
 pub fn tcp_header(packet: &[u8]) -> Option<&[u8]> {
     let (header, malformed) = read(packet).ok()?;

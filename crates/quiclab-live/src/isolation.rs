@@ -1,8 +1,8 @@
-//! Everything of a run dies with it: a process of its own, in a PID namespace, does the run.
+//! Isolation of a run: all of its processes end with it, because it is a process in a PID namespace.
 //!
 //! The kernel kills all processes of a PID namespace when its first one ends, and the first one here ends with
-//! the process that started it, even if that is killed. Namespaces of the network and their devices have no
-//! names (see [`crate::namespace`]), so that they go with the processes. Thus there is nothing to clean up.
+//! the process that started it, even if that is killed. Network namespaces and their devices have no names
+//! (see [`crate::namespace`]), so that they disappear with the processes. Thus there is nothing to clean up.
 
 use crate::namespace::unshare;
 use crate::process::exit_code;
@@ -23,12 +23,12 @@ use std::sync::Arc;
 
 /// Runs this program again with `arguments` as the first process of new namespaces, and waits for it.
 ///
-/// Without root a user namespace gives what is needed, where the machine allows that.
+/// Without root a user namespace provides the privileges, if the machine allows it.
 ///
 /// # Errors
 /// If the kernel refuses namespaces.
 pub fn isolated(arguments: &[&OsStr], by_interrupt: bool) -> io::Result<ExitCode> {
-    // who starts a run takes it along, however it ends
+    // the run ends with the process that started it, however that ends
     die_with_parent()?;
     let (user, group) = (getuid(), getgid());
     if user.is_root() {
@@ -40,7 +40,7 @@ pub fn isolated(arguments: &[&OsStr], by_interrupt: bool) -> io::Result<ExitCode
         std::fs::write("/proc/self/gid_map", format!("0 {} 1", group.as_raw()))?;
     }
     let requests = stop_requests(by_interrupt)?;
-    // only this process has the writing end: it closes with it, however it ends
+    // only this process has the writing end: it closes with the process, however that ends
     let (lifeline, _held) = pipe_with(PipeFlags::CLOEXEC)?;
     fcntl_setfd(&lifeline, FdFlags::empty())?;
     let option = format!("--lifeline={}", lifeline.as_raw_fd());
@@ -64,10 +64,10 @@ pub fn isolated(arguments: &[&OsStr], by_interrupt: bool) -> io::Result<ExitCode
     }
 }
 
-/// Makes the calling process end with the one that started it, which holds the writing end of the pipe `lifeline`.
+/// Ends the calling process with the one that started it, which holds the writing end of the pipe `lifeline`.
 ///
-/// The kernel's signal at the death of a parent comes at once, but not if the parent has died before it was asked for,
-/// and the first process of a PID namespace cannot see that; the pipe has no such gap.
+/// The kernel's signal at the death of a parent arrives immediately, but not if the parent died before it was
+/// requested, and the first process of a PID namespace cannot see that; the pipe has no such gap.
 ///
 /// # Errors
 /// If the kernel refuses it.
@@ -85,8 +85,8 @@ fn die_with_parent() -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
-/// Readable after SIGTERM, or SIGINT if that is a request, too: neither ends the process any more. Programs
-/// that are started have them as they were.
+/// Returns a stream that is readable after SIGTERM, and after SIGINT if `by_interrupt`: neither ends the
+/// process any more. Started programs have the former dispositions.
 ///
 /// # Errors
 /// If handlers cannot be installed.
@@ -96,7 +96,7 @@ pub fn stop_requests(by_interrupt: bool) -> io::Result<UnixStream> {
     if by_interrupt {
         signal_hook::low_level::pipe::register(signal_hook::consts::SIGINT, writer)?;
     } else {
-        // typed at the terminal, they are for the program that has it
+        // typed at the terminal, these are for the program that uses it
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGQUIT] {
             signal_hook::flag::register(signal, Arc::default())?;
         }

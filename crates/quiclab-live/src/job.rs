@@ -1,6 +1,6 @@
-//! A job: what one run of the kernel lane needs, as `job.json` in the directory of the run.
+//! A job: input of one run of the kernel lane, as `job.json` in the directory of the run.
 //!
-//! The Python package writes it: it knows adapters and options of programs. Here only processes are known.
+//! The Python package writes it: it knows adapters and options of programs. This crate knows only processes.
 
 use quiclab_core::Duration;
 use quiclab_core::problem::system_reason;
@@ -25,17 +25,17 @@ pub struct Job {
     pub scenario: serde_json::Value,
     /// Seed of the elements.
     pub seed: u64,
-    /// Folder that relative paths of trace files start from.
+    /// Directory to which paths of trace files are relative.
     pub base_dir: String,
-    /// Which clock the machine has.
+    /// Clock of the machine.
     pub clock: Clock,
-    /// With the virtual clock, what each system call takes in nanoseconds.
+    /// Duration of a system call with the virtual clock, in nanoseconds.
     #[serde(default)]
     pub syscall_cost_ns: u64,
-    /// What stands for the links.
+    /// Emulation of the links.
     #[serde(default)]
     pub emulation: Emulation,
-    /// With netem, where the delay of a link takes place.
+    /// Stage of netem that delays packets.
     #[serde(default)]
     pub delay_stage: DelayStage,
     /// Programs of the flows by name.
@@ -45,17 +45,17 @@ pub struct Job {
     pub sysctls: BTreeMap<String, String>,
 }
 
-/// The clock of the machine that the run is on.
+/// Clock of the machine on which the run executes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Clock {
-    /// Time passes by itself: deadlines are met by waiting, the last bit of it busily.
+    /// Time passes by itself: deadlines are met by sleeping, and at the end by busy waiting.
     Real,
-    /// Time passes only while everything waits: computing takes none, and waiting busily would never end.
+    /// Time passes only while all processes wait: computing takes no time, and busy waiting would never end.
     Virtual,
 }
 
-/// What stands for the links of the scenario.
+/// Emulation of the links of the scenario.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Emulation {
@@ -66,16 +66,16 @@ pub enum Emulation {
     Netem,
 }
 
-/// Where netem delays packets. From Linux 6.12 on, packets in a child of netem count against its limit.
+/// Stage of netem that delays packets. From Linux 6.12 on, packets in its child count against its limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DelayStage {
-    /// On the hop behind that of the rate: the queue is the limit, neither more nor less.
+    /// On the hop after that of the rate: the queue is exactly the limit.
     #[default]
     NextHop,
-    /// In a netem that is the child of that of the rate, as published commands have it.
+    /// In a netem that is the child of that of the rate, as in published commands.
     Child,
-    /// In the very netem that has the rate.
+    /// In the netem that has the rate.
     Same,
 }
 
@@ -87,8 +87,8 @@ pub struct Pair {
     pub server: Option<Program>,
     /// At the receiver's end; the flow is done when it ends.
     pub client: Option<Program>,
-    /// Whether the sender's end is in the network of the machine itself, where what listens on the server's
-    /// address answers.
+    /// Whether the sender's end is in the network of the machine itself, where the process that listens on
+    /// the server's address answers.
     #[serde(default)]
     pub server_on_host: bool,
 }
@@ -99,19 +99,19 @@ pub struct Pair {
 pub struct Program {
     /// Command and arguments. `{server_address}`, `{client_address}` and `{directory}` are replaced.
     pub command: Vec<String>,
-    /// Variables added to the environment; the same is replaced in their values.
+    /// Variables added to the environment; the same placeholders are replaced in their values.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// How to know that it can be used.
+    /// Condition under which it is ready.
     #[serde(default)]
     pub ready: Ready,
-    /// Longest wait for that.
+    /// Maximum wait until it is ready.
     #[serde(default = "default_ready_timeout")]
     pub ready_timeout: Duration,
-    /// Time from the request to stop until it is killed.
+    /// Time from the request to stop to the kill.
     #[serde(default = "default_grace")]
     pub grace: Duration,
-    /// Whether it has the terminal of the user instead of files.
+    /// Whether it uses the terminal of the user instead of files.
     #[serde(default)]
     pub terminal: bool,
 }
@@ -124,7 +124,7 @@ fn default_grace() -> Duration {
     Duration::from_secs(2)
 }
 
-/// How to know that a program can be used.
+/// Condition under which a program is ready.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Ready {
@@ -138,7 +138,7 @@ pub enum Ready {
         /// Number of the port.
         port: u16,
     },
-    /// It has printed this.
+    /// It has printed this text.
     Output {
         /// Part of a line on stdout or stderr.
         text: String,
@@ -155,7 +155,7 @@ pub enum PortProtocol {
     Udp,
 }
 
-/// Why a job cannot be read.
+/// Error of reading a job.
 #[derive(Debug, Error)]
 pub enum JobError {
     /// The file cannot be read.
@@ -163,15 +163,15 @@ pub enum JobError {
     Unreadable {
         /// Its path.
         path: String,
-        /// Why.
+        /// Reason.
         reason: std::io::Error,
     },
-    /// It is not a job.
+    /// The file is not a job.
     #[error("the job {path} is not valid: {reason}")]
     Malformed {
         /// Its path.
         path: String,
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }
@@ -196,7 +196,7 @@ impl Job {
 }
 
 impl Job {
-    /// Whether a program has the terminal of the user.
+    /// Whether a program uses the terminal of the user.
     #[must_use]
     pub fn has_terminal(&self) -> bool {
         self.flows.values().filter_map(|pair| pair.client.as_ref()).any(|client| client.terminal)

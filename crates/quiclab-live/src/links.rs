@@ -1,4 +1,4 @@
-//! The links of a run, whoever emulates them: set up before, looked at after.
+//! Links of a run, independent of their emulation: set up before it, checked after it.
 
 use crate::check::LinkTransits;
 use crate::job::{Emulation, Job};
@@ -13,22 +13,22 @@ use std::io;
 
 /// The links of a run.
 pub enum Links {
-    /// quiclab's elements, and their meter.
+    /// Links that are quiclab's elements, and their meter.
     Inside {
         /// Index among the elements by name.
         elements: BTreeMap<String, usize>,
-        /// Watches them.
+        /// Meter of these links.
         meter: LinkMeter,
     },
-    /// The kernel's.
+    /// Links in the kernel.
     KernelLinks(KernelLinks),
 }
 
 impl Links {
-    /// The links that the job describes; `topology` has quiclab's elements for them.
+    /// Sets up the links of the job; `topology` has quiclab's elements for them.
     ///
     /// # Errors
-    /// If the kernel cannot stand for one.
+    /// If the kernel cannot emulate one.
     pub fn new(
         job: &Job,
         scenario: &Scenario,
@@ -44,7 +44,7 @@ impl Links {
         Ok(Self::Inside { elements, meter })
     }
 
-    /// Who has to see the packets.
+    /// Observer of the packets, if one is needed.
     #[must_use]
     pub fn observers(&self) -> Vec<Box<dyn PacketObserver>> {
         match self {
@@ -53,7 +53,7 @@ impl Links {
         }
     }
 
-    /// The links that packets come out of by themselves, by index.
+    /// Indices of the links that deliver packets from outside the event loop.
     pub fn outside(&self) -> impl Iterator<Item = &usize> {
         match self {
             Self::Inside { .. } => None,
@@ -63,7 +63,7 @@ impl Links {
         .flatten()
     }
 
-    /// Packets that the machine lost on the way into the kernel's links, or brought back too late.
+    /// Number of packets that the machine lost on the way into the kernel's links, or returned too late.
     pub fn lost(&self, simulation: &mut Simulation) -> u64 {
         match self {
             Self::Inside { .. } => 0,
@@ -71,10 +71,10 @@ impl Links {
         }
     }
 
-    /// Records the counters of the kernel, once no more packets enter.
+    /// Records the counters of the kernel, when no more packets enter.
     ///
     /// # Errors
-    /// If the kernel cannot be asked.
+    /// If the kernel cannot be queried.
     pub fn wait_until_drained(&self, simulation: &mut Simulation) -> io::Result<()> {
         match self {
             Self::Inside { .. } => Ok(()),
@@ -82,7 +82,7 @@ impl Links {
         }
     }
 
-    /// When packets went in and came out, by link.
+    /// Times at which packets entered and left, by link.
     pub fn passages(&self, simulation: &mut Simulation) -> BTreeMap<String, LinkTransits> {
         match self {
             Self::Inside { elements, meter } => {

@@ -42,7 +42,7 @@ struct Arguments {
 enum Command {
     /// Runs the job in a directory; its result.json appears there.
     Run(Run),
-    /// What `run` runs as the first process of its namespaces.
+    /// Runs as the first process of the namespaces of `run`.
     #[command(hide = true)]
     Supervise {
         #[command(flatten)]
@@ -61,7 +61,7 @@ enum Command {
     /// Probes a network: the receiver of the stack `probe`.
     #[command(hide = true)]
     ProbeClient(probe::ClientArguments),
-    /// What the virtual-clock kernel starts as its first process.
+    /// Runs as the first process of the virtual-clock kernel.
     #[command(hide = true)]
     Guest,
 }
@@ -91,7 +91,7 @@ fn main() -> ExitCode {
 }
 
 fn isolated(run: &Run) -> ExitCode {
-    // read here, too, because of the signals; the job is what the namespaces are for
+    // also read here, because of the signals; the namespaces are for the job
     let job = match job::Job::read(&run.directory) {
         Ok(job) => job,
         Err(error) => return fail(&error.to_string()),

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 /// Records the passages through quiclab's links; the first 100 000 packets of each are sufficient.
 pub struct LinkMeter {
     clock: MachineClock,
-    /// By element; `None` where there is no link.
+    /// Links by element; `None` for other elements.
     links: Arc<Mutex<Vec<Option<MeteredLink>>>>,
 }
 
@@ -17,16 +17,16 @@ pub struct LinkMeter {
 #[derive(Default)]
 pub struct MeteredLink {
     passages: LinkTransits,
-    /// Numbers of those inside, by their identity.
+    /// Numbers of the packets inside, by identifier.
     inside: HashMap<u64, u32>,
     count: u32,
 }
 
-/// Packets of a link that are looked at.
+/// Maximum number of packets of a link that are recorded.
 const METERED: u32 = 100_000;
 
 impl LinkMeter {
-    /// A meter at the elements with these indices.
+    /// Creates a meter at the elements with these indices.
     #[must_use]
     pub fn new(clock: MachineClock, elements: impl IntoIterator<Item = usize>) -> Self {
         let mut links = Vec::new();
@@ -39,13 +39,13 @@ impl LinkMeter {
         Self { clock, links: Arc::new(Mutex::new(links)) }
     }
 
-    /// The same meter, to read it after the run.
+    /// Another handle of the same meter, to read it after the run.
     #[must_use]
     pub fn share(&self) -> Self {
         Self { clock: self.clock, links: self.links.clone() }
     }
 
-    /// Takes out what passed the link with this index.
+    /// Takes the transits of the link with this index.
     #[must_use]
     pub fn take(&self, element: usize) -> LinkTransits {
         let mut links = self.links.lock().expect("no holder panics");
@@ -70,7 +70,7 @@ impl PacketObserver for LinkMeter {
         });
     }
 
-    /// By the machine's clock: how late the machine was is part of it.
+    /// Uses the machine's clock, so that the lateness of the machine is included.
     fn departure(&mut self, now: Time, element: usize, _: Port, packet: &Packet) {
         let clock = self.clock;
         self.at(element, |link| {

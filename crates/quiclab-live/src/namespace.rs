@@ -1,6 +1,6 @@
-//! Network namespaces without names: a thread lives in each, and what it starts is in it, too.
+//! Network namespaces without names: each has a thread, and the processes that it starts are in it, too.
 //!
-//! Nothing of them is in the file system, so that nothing is left behind however the process ends: the kernel
+//! They have no entry in the file system, so that nothing remains however the process ends: the kernel
 //! removes namespace and devices with the last process in it.
 
 use rustix::thread::{UnshareFlags, unshare_unsafe};
@@ -21,7 +21,7 @@ pub struct Namespace {
 /// # Errors
 /// If the kernel refuses it.
 pub fn unshare(flags: UnshareFlags) -> io::Result<()> {
-    // what makes it unsafe are file descriptors and file systems that threads stop sharing
+    // it is unsafe because threads may stop sharing file descriptors and file systems
     assert!(!flags.intersects(UnshareFlags::FILES | UnshareFlags::FS));
     // SAFETY: neither of the two is given, which the line above checks.
     #[expect(unsafe_code, reason = "the kernel's interface; nothing in the safe part of rustix does it")]
@@ -30,7 +30,7 @@ pub fn unshare(flags: UnshareFlags) -> io::Result<()> {
 }
 
 impl Namespace {
-    /// Makes a namespace.
+    /// Creates a namespace.
     ///
     /// # Errors
     /// If the kernel refuses it.
@@ -38,7 +38,7 @@ impl Namespace {
         Self::of_thread(|| unshare(UnshareFlags::NEWNET))
     }
 
-    /// The one that the process is in.
+    /// Namespace of the process.
     #[must_use]
     pub fn of_the_machine() -> Self {
         Self::of_thread(|| Ok(())).expect("nothing is asked of the kernel")
@@ -59,10 +59,10 @@ impl Namespace {
         Ok(Self { tasks: Some(sender), thread: Some(thread) })
     }
 
-    /// Does something in the namespace and waits for it. Processes started there are in it.
+    /// Runs `task` in the namespace and waits for it. Processes started by it are in the namespace.
     ///
     /// # Panics
-    /// If `task` does.
+    /// If `task` panics.
     pub fn within<T: Send + 'static>(&self, task: impl FnOnce() -> T + Send + 'static) -> T {
         let (sender, result) = channel();
         let task = Box::new(move || drop(sender.send(task())));

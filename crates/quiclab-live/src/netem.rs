@@ -1,4 +1,4 @@
-//! `--emulation netem`: links whose queue, loss, rate and delay are the kernel's own.
+//! `--emulation netem`: links whose queue, loss, rate and delay are the kernel's.
 //!
 //! Bearers, taps and ends of flows remain quiclab's elements. Only links are replaced, each by a [`KernelLink`]:
 //! packets leave this process at its input and return at its output, so that everything around works as with
@@ -29,10 +29,10 @@ use std::collections::BTreeMap;
 use std::io;
 use thiserror::Error;
 
-/// Why links cannot be the kernel's.
+/// Error of emulating links in the kernel.
 #[derive(Debug, Error)]
 pub enum NetemError {
-    /// Something of a link has no counterpart.
+    /// A property of a link has no counterpart.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The stages cannot be set up.
@@ -40,10 +40,10 @@ pub enum NetemError {
     Chain {
         /// Name of the link.
         link: String,
-        /// Why.
+        /// Reason.
         reason: io::Error,
     },
-    /// The kernel cannot be asked for netem.
+    /// The kernel cannot be queried for netem.
     #[error("whether the kernel has netem cannot be found out: {0}")]
     Probe(io::Error),
 }
@@ -54,10 +54,10 @@ pub struct KernelLinks {
     pub elements: BTreeMap<String, usize>,
 }
 
-/// Replaces all links of a topology by such in the kernel.
+/// Replaces all links of a topology by links in the kernel.
 ///
 /// # Errors
-/// When a link cannot be mapped or set up.
+/// If a link cannot be mapped or set up.
 pub fn replace_links(
     topology: &mut Topology,
     scenario: &Scenario,
@@ -78,25 +78,25 @@ pub fn replace_links(
 }
 
 impl KernelLinks {
-    /// The link with this index as what it is.
+    /// Returns the link with this index.
     pub fn link(topology: &mut Topology, element: usize) -> &mut KernelLink {
         topology.get_mut(element).expect("links are outside")
     }
 
-    /// Counts what the kernel has dropped, once nothing more goes in.
+    /// Counts the packets that the kernel has dropped, when no more packets enter.
     ///
     /// # Errors
-    /// If the kernel cannot be asked.
+    /// If the kernel cannot be queried.
     pub fn wait_until_drained(&self, topology: &mut Topology) -> io::Result<()> {
         self.elements.values().try_for_each(|&element| Self::link(topology, element).wait_until_drained())
     }
 
-    /// Packets that the machine lost on the way into links, or brought back too late.
+    /// Number of packets that the machine lost on the way into links, or returned too late.
     pub fn lost(&self, topology: &mut Topology) -> u64 {
         self.elements.values().map(|&element| Self::link(topology, element).lost()).sum()
     }
 
-    /// When each packet went in and came out, by link.
+    /// Times at which each packet entered and left, by link.
     pub fn passages(&self, topology: &mut Topology) -> BTreeMap<String, LinkTransits> {
         let take = |(name, &element): (&String, &usize)| {
             (name.clone(), Self::link(topology, element).take_passages())

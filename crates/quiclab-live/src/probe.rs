@@ -1,11 +1,11 @@
 //! Probes of a network: echoes, and a burst of numbered datagrams at a given rate.
 //!
-//! | probe | what the client reports |
+//! | probe | report of the client |
 //! | --- | --- |
-//! | ping | least and mean round-trip time of the echoes |
+//! | ping | minimum and mean round-trip time of the echoes |
 //! | datagrams | rate of the arrivals; packets that were in the network's queue when it dropped the first one |
 //!
-//! Both ends share `CLOCK_MONOTONIC`: a datagram carries its number and when it was sent.
+//! Both ends share `CLOCK_MONOTONIC`: a datagram carries its number and its sending time.
 
 use clap::Args;
 use rustix::net::sockopt::set_socket_recv_buffer_size;
@@ -24,11 +24,11 @@ const HEADER: usize = 16;
 const MAX_PAYLOAD_BYTES: usize = 65_507;
 /// Receive buffer that a client asks for, in bytes.
 const RECEIVE_BUFFER: usize = 1 << 24;
-/// A client without news for so long has heard all.
+/// Time without datagrams after which a client has received all.
 const SILENCE: Duration = Duration::from_millis(1500);
-/// Pause between two looks at what a burst has to send.
+/// Pause between two checks of a burst for due datagrams.
 const PAUSE: Duration = Duration::from_micros(200);
-/// First word of a request for a burst; all else is echoed.
+/// First word of a request for a burst; all other datagrams are echoed.
 const BURST: &str = "burst";
 
 /// Options of `probe-server`.
@@ -114,7 +114,7 @@ fn serve(address: IpAddr) -> io::Result<()> {
     }
 }
 
-/// Sends `count` datagrams, one each `interval` seconds.
+/// Sends `count` datagrams, one every `interval` seconds.
 fn burst(socket: &UdpSocket, peer: SocketAddr, interval: f64, size: usize, count: u64) -> io::Result<()> {
     let mut datagram = vec![0; size];
     let start = now();
@@ -208,7 +208,7 @@ fn listen(socket: &UdpSocket, count: u64) -> io::Result<Vec<Arrival>> {
     Ok(arrivals)
 }
 
-/// What a burst of datagrams of `size` bytes shows, in the order of arrival.
+/// Results of a burst of datagrams of `size` bytes, given in the order of arrival.
 fn figures(arrivals: &[Arrival], size: usize, count: u64) -> Map<String, Value> {
     let mut found = Map::new();
     found.insert("datagrams_sent".to_owned(), count.into());
@@ -220,7 +220,7 @@ fn figures(arrivals: &[Arrival], size: usize, count: u64) -> Map<String, Value> 
     }
     let service = took / (arrivals.len() - 1) as f64;
     found.insert("rate_mbps".to_owned(), (8e-6 * size as f64 / service).into());
-    // the first that is missing, and when it was sent: as those around it were
+    // the first missing one, with a sending time extrapolated from the one before it
     let mut numbers: Vec<_> = arrivals.iter().map(|arrival| arrival.number).collect();
     numbers.sort_unstable();
     let lost = (0..).zip(&numbers).find(|(wanted, number)| wanted != *number).map(|(wanted, _)| wanted);
@@ -231,7 +231,7 @@ fn figures(arrivals: &[Arrival], size: usize, count: u64) -> Map<String, Value> 
     if let Some(lost) = lost
         && let Some(sent) = before(lost).map(|sent| sent + pace)
     {
-        // behind the serialiser a packet takes what the fastest took, less its own service
+        // after the serialiser a packet takes as long as the fastest one, minus its own service
         let left = |arrival: &Arrival| arrival.arrived - (least - service);
         let waiting = arrivals.iter().filter(|arrival| arrival.number < lost && left(arrival) > sent).count();
         found.insert("queue_packets".to_owned(), waiting.into());

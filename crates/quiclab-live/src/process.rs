@@ -1,4 +1,4 @@
-//! Processes of a run: started in their namespace, watched, stopped, and their CPU time taken down.
+//! Processes of a run: started in their namespace, watched, stopped, and their CPU time measured.
 
 use crate::cpu::{CpuTime, reap};
 use crate::job::{PortProtocol, Program, Ready};
@@ -17,42 +17,42 @@ use std::sync::Arc;
 use std::time::Instant;
 use thiserror::Error;
 
-/// Time between two looks at whether a program is ready, or has stopped.
+/// Interval between two checks whether a program is ready, or has stopped.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
-/// How much of what a program said last stands in an error.
+/// Maximum length of the last output of a program in an error.
 const LAST_WORDS: usize = 400;
 
-/// Why a program did not do what it should.
+/// Error of a program.
 #[derive(Debug, Error)]
 pub enum ProcessError {
-    /// It cannot be started.
+    /// The program cannot be started.
     #[error("`{command}` cannot be started: {reason}")]
     Start {
         /// The command.
         command: String,
-        /// Why.
+        /// Reason.
         reason: io::Error,
     },
-    /// It ended before it was ready.
+    /// The program ended before it was ready.
     #[error("`{command}` ended ({status}) before it was ready{words}")]
     Died {
         /// The command.
         command: String,
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
-        /// What it said last.
+        /// Its last output.
         words: String,
     },
-    /// It was not ready in time.
+    /// The program was not ready in time.
     #[error("`{command}` was not ready after {timeout}: {awaited}{words}")]
     NotReady {
         /// The command.
         command: String,
-        /// How long was waited.
+        /// Duration of the wait.
         timeout: Duration,
-        /// What did not happen.
+        /// Condition that was not met.
         awaited: String,
-        /// What it said last.
+        /// Its last output.
         words: String,
     },
     /// A stop was requested meanwhile.
@@ -69,12 +69,12 @@ pub struct Process {
     out: PathBuf,
     err: PathBuf,
     noted: bool,
-    /// How it ended and what it cost; `None` while it is there.
+    /// Exit status and CPU time; `None` while it runs.
     end: Option<(ExitStatus, CpuTime)>,
 }
 
 impl Process {
-    /// Starts `program` in `namespace`; what it prints goes to `stem.out` and `stem.err`.
+    /// Starts `program` in `namespace`; its output is written to `stem.out` and `stem.err`.
     ///
     /// # Errors
     /// If it cannot be started.
@@ -89,10 +89,10 @@ impl Process {
         Ok(Self { program: program.clone(), child, pidfd, out, err, noted: false, end: None })
     }
 
-    /// Waits until it can be used.
+    /// Waits until it is ready.
     ///
     /// # Errors
-    /// If it ends before, or takes too long.
+    /// If it ends first, or takes too long.
     pub fn await_ready(
         &mut self,
         namespace: &Arc<Namespace>,
@@ -136,7 +136,7 @@ impl Process {
         }
     }
 
-    /// How it ended, if it has.
+    /// Exit status, if it has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         if self.end.is_none() {
             self.end = reap(Pid::from_child(&self.child), false);
@@ -144,7 +144,7 @@ impl Process {
         self.end.map(|(status, _)| status)
     }
 
-    /// CPU time of it and of those of its descendants that it has waited for; `None` while it is there.
+    /// CPU time of it and of those of its descendants that it has waited for; `None` while it runs.
     #[must_use]
     pub fn cpu_time(&self) -> Option<CpuTime> {
         self.end.map(|(_, cpu)| cpu)
@@ -156,7 +156,7 @@ impl Process {
         &self.pidfd
     }
 
-    /// Asks it to stop, and kills it if it does not; the status says how it ended, and whether it was killed.
+    /// Asks it to stop, and kills it if it does not; returns its exit status, and whether it was killed.
     pub fn stop(&mut self) -> (Option<ExitStatus>, bool) {
         if let Some(status) = self.ended() {
             return (Some(status), false);
@@ -190,13 +190,13 @@ impl Process {
             if self.program.terminal { kill_process(pid, signal) } else { kill_process_group(pid, signal) };
     }
 
-    /// Whether it has the terminal of the user.
+    /// Whether it uses the terminal of the user.
     #[must_use]
     pub fn has_terminal(&self) -> bool {
         self.program.terminal
     }
 
-    /// Whether this was asked before: an end is told once.
+    /// Whether this was called before: an end is reported once.
     pub fn noted(&mut self) -> bool {
         std::mem::replace(&mut self.noted, true)
     }
@@ -207,7 +207,7 @@ impl Process {
         self.program.command.join(" ")
     }
 
-    /// A sentence about a status that is not a success.
+    /// Message about a status that is not a success.
     #[must_use]
     pub fn failure(&self, status: ExitStatus) -> Option<String> {
         let how = match (status.code(), status.signal()) {
@@ -231,7 +231,7 @@ impl Process {
     }
 }
 
-/// The exit code as a shell gives it: 128 and the number of the signal for a program that one has ended.
+/// Exit code as in a shell: 128 plus the number of the signal for a program that a signal ended.
 #[must_use]
 pub fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
@@ -279,7 +279,7 @@ fn is_bound(protocol: PortProtocol, port: u16) -> bool {
     })
 }
 
-/// Whether `part` stands somewhere in `whole`, whatever the other bytes are.
+/// Whether `whole` contains `part`.
 fn contains(whole: &[u8], part: &[u8]) -> bool {
     part.is_empty() || whole.windows(part.len()).any(|window| window == part)
 }

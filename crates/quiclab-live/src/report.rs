@@ -1,4 +1,4 @@
-//! What a run leaves in its directory: `result.json`, captures, tables of records.
+//! Output of a run in its directory: `result.json`, captures, tables of records.
 
 use crate::check::{self, LinkCheck, LinkTransits};
 use crate::cpu::CpuTime;
@@ -18,34 +18,34 @@ use std::sync::{Arc, Mutex};
 
 /// Name of the result in the directory.
 pub const RESULT: &str = "result.json";
-/// 95 % of the packets must be less late than this, else the machine could not keep up, in milliseconds.
+/// Limit of the 95th percentile of the lateness, above which the machine could not keep up, in milliseconds.
 const LATE_P95_MS: f64 = 1.0;
-/// The same for 99.9 %: a driver that is stopped for a moment each second must not go unnoticed.
+/// Limit of the 99.9th percentile: a driver that pauses briefly every second must be detected.
 const LATE_P999_MS: f64 = 10.0;
 
-/// What is known of a run besides the result of the elements.
+/// Properties of a run in addition to the result of the elements.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// What CLOCK_MONOTONIC showed at time 0 of the run: programs report by that clock.
+    /// CLOCK_MONOTONIC at time 0 of the run: programs report times of that clock.
     pub epoch_ns: u64,
-    /// Whether the machine kept up: if not, the numbers are no result.
+    /// Whether the machine kept up: if not, the results are invalid.
     pub kept_up: bool,
-    /// How late packets left the elements.
+    /// Lateness of the packets that left the elements.
     pub lateness: LatenessSummary,
-    /// Packets that a device did not take or lost because they were not read.
+    /// Packets that a device did not accept or lost because they were not read.
     pub lost_at_devices: u64,
     /// Packets that were not IP, or of the kernel itself.
     pub foreign_packets: u64,
-    /// What each link was to do, and did.
+    /// Expected and measured values of each link.
     pub links: BTreeMap<String, LinkCheck>,
-    /// CPU time of the programs by the end that they were at, such as `main.sender`.
+    /// CPU time of the programs by their end, such as `main.sender`.
     pub programs: BTreeMap<String, CpuTime>,
     #[serde(skip)]
     pub(crate) warnings: Vec<String>,
 }
 
 impl Report {
-    /// Looks at the devices of a run that has ended.
+    /// Evaluates the devices of a run that has ended.
     #[must_use]
     pub fn new(simulation: &mut Simulation, overflowed: u64, clock: MachineClock) -> Self {
         let mut lateness = Lateness::default();
@@ -91,7 +91,7 @@ impl Report {
         }
     }
 
-    /// Compares what went through the links with the scenario.
+    /// Compares the transits of the links with the scenario.
     pub fn check_links(
         &mut self,
         scenario: &Scenario,
@@ -112,7 +112,7 @@ impl Report {
         }
     }
 
-    /// Writes the result; the file appears when it is complete.
+    /// Writes the result atomically.
     ///
     /// # Errors
     /// If the directory cannot be written to.
@@ -145,12 +145,12 @@ fn kernel_release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
-/// The captures that the scenario asks for, one for each end of each flow.
+/// Captures that the scenario requests, one for each end of each flow.
 #[derive(Default)]
 pub struct Captures(Vec<SharedCapture>);
 
 impl Captures {
-    /// Opens them in `directory`; the observer fills them. `seed` is that of the run.
+    /// Opens the captures in `directory`; the observer writes to them. `seed` is that of the run.
     #[must_use]
     pub fn new(
         scenario: &Scenario,
@@ -178,7 +178,7 @@ impl Captures {
     /// Closes their files.
     ///
     /// # Errors
-    /// The first error of any.
+    /// The first error of any capture.
     pub fn finish(&self) -> Result<(), CaptureError> {
         self.0.iter().try_for_each(|capture| capture.lock().expect("no holder panics").finish())
     }

@@ -1,7 +1,7 @@
 //! A run: hosts, programs, and the elements between them, driven by the machine's clock.
 //!
-//! The elements are those of the sim lane, and so is the event loop; only what makes time pass differs. Each
-//! event is handled with the time at which it was due, not with that at which the machine got to it: a late
+//! The elements are those of the sim lane, and so is the event loop; only the source of time differs. Each
+//! event is handled with the time at which it was due, not with that at which the machine handled it: a late
 //! timer delays one packet, never the rate of a link.
 
 use crate::cpu::CpuTime;
@@ -30,11 +30,11 @@ use std::path::Path;
 /// Network time between two reports of progress.
 const PROGRESS: Duration = Duration::from_millis(250);
 
-/// Runs the job in `directory` and writes its result there; tells `progress` how far it is. Gives the exit code of
-/// a program that has the terminal.
+/// Runs the job in `directory` and writes its result there; reports its progress to `progress`. Returns the exit
+/// code of a program that uses the terminal.
 ///
 /// # Errors
-/// If something of it is not available, or breaks. A program that fails is part of the result.
+/// If a resource is not available, or fails. A program that fails is part of the result.
 pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<Option<u8>, LiveError> {
     let job = Job::read(directory)?;
     let mut scenario = Document::from_json(&job.scenario.to_string(), None, &[])
@@ -126,7 +126,7 @@ struct Driver<'a> {
     clock: MachineClock,
     waits: EventWaiter,
     simulation: Simulation,
-    /// By flow.
+    /// Servers by flow.
     servers: BTreeMap<String, Process>,
     clients: Vec<Client>,
     ends: &'a FlowEndpoints,
@@ -151,7 +151,7 @@ impl Driver<'_> {
             if let Some(interval) = self.scenario.record.series_interval {
                 while next_sample <= now {
                     self.step(next_sample)?;
-                    // what an application has got is known to its program only
+                    // only its program knows the data that an application has received
                     self.series.sample(next_sample, self.simulation.topology_mut(), &[]);
                     next_sample += interval;
                 }
@@ -198,7 +198,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Handles all that is due.
+    /// Handles all due events.
     fn step(&mut self, now: Time) -> Result<(), LiveError> {
         while self.simulation.step(now)? != Step::Nothing {}
         Ok(())
@@ -230,7 +230,7 @@ impl Driver<'_> {
             if let Some(status) = process.ended() {
                 client.over = true;
                 self.waits.remove(process.pidfd());
-                // whatever a command of the user gives back is the user's
+                // the exit status of a command of the user is not evaluated
                 let failure = if process.has_terminal() { None } else { process.failure(status) };
                 device(&mut self.simulation, client.element).ended(now, failure);
             }
@@ -255,12 +255,12 @@ impl Driver<'_> {
         }
     }
 
-    /// Stops the programs that still run; their work is incomplete, which is not a failure. Gives the exit
-    /// code of the one that has the terminal.
+    /// Stops the programs that still run; their work is incomplete, which is not a failure. Returns the exit
+    /// code of the one that uses the terminal.
     fn stop_programs(&mut self) -> Option<u8> {
         let mut code = None;
         let clients = || self.clients.iter().filter_map(|client| client.process.as_ref());
-        // all at one time: the longest of their times to stop is what it takes
+        // all at once: this takes the longest of their times to stop
         clients().chain(self.servers.values()).for_each(Process::ask_to_stop);
         for process in self.clients.iter_mut().filter_map(|client| client.process.as_mut()) {
             let (status, _) = process.stop();
@@ -274,7 +274,7 @@ impl Driver<'_> {
         code
     }
 
-    /// What the programs have cost that were started, by the end that they were at.
+    /// CPU times of the started programs, by their end.
     fn cpu_times(&self) -> BTreeMap<String, CpuTime> {
         let servers =
             self.servers.iter().map(|(flow, server)| (Scenario::endpoint_name(flow, Role::Server), server));
@@ -287,13 +287,13 @@ impl Driver<'_> {
         servers.chain(clients).filter_map(|(end, process)| Some((end, process.cpu_time()?))).collect()
     }
 
-    /// What the receivers of all flows were sent, above TCP or UDP.
+    /// Bytes above TCP or UDP sent to the receivers of all flows.
     fn payload(&mut self) -> ByteCount {
         let receivers = self.ends.receivers.iter();
         receivers.map(|&element| device(&mut self.simulation, element).payload()).sum()
     }
 
-    /// One line of JSON; whoever reads may have gone.
+    /// Writes one line of JSON; errors are ignored, because the reader may have exited.
     fn tell(&mut self, now: Time, limit: Time) {
         let receivers = self.scenario.flows.keys().zip(&self.ends.receivers);
         let flows: BTreeMap<_, _> = receivers

@@ -1,4 +1,4 @@
-//! What a run needs before it begins: hosts, servers that are ready, clients that wait for their time.
+//! Setup of a run: hosts, servers that are ready, clients that wait for their start.
 
 use crate::error::LiveError;
 use crate::hosts::{EndpointHost, NetworkPlacement};
@@ -12,21 +12,21 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// The client of a flow: when it starts, and its process from then on.
+/// The client of a flow: its start time, and its process from then on.
 pub struct Client {
-    /// Its name.
+    /// Name of the flow.
     pub flow: String,
     /// Index of its device among the elements.
     pub element: usize,
-    /// When it starts.
+    /// Time of its start.
     pub start: Time,
-    /// `None` until then.
+    /// Its process; `None` until then.
     pub process: Option<Process>,
-    /// It has ended.
+    /// Whether it has ended.
     pub over: bool,
 }
 
-/// Programs have the host that they run on: those of the scenario are for the sim lane.
+/// Removes the hosts of a scenario, as programs have the host on which they run. Returns notes.
 pub fn without_hosts(scenario: &mut Scenario) -> Vec<String> {
     let mut named = Vec::new();
     for flow in scenario.flows.values_mut() {
@@ -42,7 +42,7 @@ pub fn without_hosts(scenario: &mut Scenario) -> Vec<String> {
     named.into_iter().map(sentence).collect()
 }
 
-/// A host for each end of each flow, by the name of the end.
+/// Creates a host for each end of each flow, by the name of the end.
 ///
 /// # Errors
 /// If the kernel refuses one.
@@ -74,10 +74,10 @@ pub fn machines(scenario: &Scenario, job: &Job) -> Result<BTreeMap<String, Endpo
     Ok(machines)
 }
 
-/// What `ip` reports of an address that the machine uses already; it has no other code for it.
+/// Message of `ip` about an address that the machine already uses; it has no other code for it.
 const TAKEN: &str = "File exists";
 
-/// An end in the machine's own network, at the first pair of addresses that it does not use.
+/// Creates an end in the machine's own network, at the first unused pair of addresses.
 fn on_this_machine() -> std::io::Result<EndpointHost> {
     let mut refused = None;
     for net in 0..=u8::MAX {
@@ -102,7 +102,7 @@ fn peer(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Starts the servers and waits until they can be used.
+/// Starts the servers and waits until they are ready.
 ///
 /// # Errors
 /// If one does not start, or a stop is requested.

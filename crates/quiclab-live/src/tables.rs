@@ -1,4 +1,4 @@
-//! What a run has recorded, as Arrow IPC files: `series.arrow`, `packets.arrow`, `taps/NAME.arrow`.
+//! Records of a run as Arrow IPC files: `series.arrow`, `packets.arrow`, `taps/NAME.arrow`.
 
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::FileWriter;

@@ -1,8 +1,8 @@
 //! The stack `linux`: a sender and a receiver on the kernel's TCP.
 //!
 //! The server reads a request of known length and answers it with a number of bytes, or for a time; the
-//! client asks, reads, pauses and asks again. Nothing else is on the wire: the numbers are those of TCP.
-//! The first eight bytes of a request (where it has as many) say when the client started, by
+//! client sends a request, reads, pauses and repeats. Nothing else is on the wire: the results are those of
+//! TCP. The first eight bytes of a request (if it is that long) are the start time of the client, by
 //! CLOCK_MONOTONIC, which both ends share: a download for a time ends at the same instant for both.
 
 mod client;
@@ -28,7 +28,7 @@ pub fn client(arguments: &ClientArguments) -> ExitCode {
     conclude("tcp-client", &arguments.report, client::receive(arguments))
 }
 
-/// Writes the report, and says what went wrong.
+/// Writes the report, and reports an error.
 fn conclude(name: &str, path: &std::path::Path, report: report::Report) -> ExitCode {
     let written =
         report.write(path).map_err(|error| format!("{} cannot be written: {error}", path.display()));

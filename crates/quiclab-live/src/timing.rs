@@ -1,4 +1,4 @@
-//! The machine's clock, and how late things were by it.
+//! The machine's clock, and lateness relative to it.
 
 use crate::command::succeed;
 use crate::job::Clock;
@@ -12,12 +12,12 @@ use serde::Serialize;
 /// A multiple of the kernel's tick at 100, 250 and 1000 Hz.
 const TICK_NS: u64 = 20_000_000;
 
-/// Longest lateness told apart: a minute.
+/// Maximum lateness that is distinguished: a minute.
 const MAX_NS: u64 = 60_000_000_000;
 
-/// Before a deadline the machine is asked over and over for so long instead of slept: timers are late by less.
+/// Duration of busy waiting before a deadline instead of sleep: timers are late by less.
 const BUSY: Duration = Duration::from_micros(80);
-/// The same in a real-time class.
+/// Duration of busy waiting in a real-time class.
 const BUSY_REAL_TIME: Duration = Duration::from_micros(12);
 
 /// CLOCK_MONOTONIC, counted from the start of a run.
@@ -28,8 +28,8 @@ pub struct MachineClock {
 }
 
 impl MachineClock {
-    /// A clock that shows 0 now; a virtual one does not advance during computations, unless system calls
-    /// take time there.
+    /// Creates a clock that shows 0 now; a virtual one does not advance during computations, unless system
+    /// calls take time.
     ///
     /// A virtual one begins with a tick of the kernel: timestamps of TCP and timers in jiffies then change at whole
     /// milliseconds of the run, as they do in the simulation.
@@ -45,8 +45,8 @@ impl MachineClock {
         Self { epoch_ns: monotonic_ns(), stands_still: kind == Clock::Virtual && syscall_cost_ns == 0 }
     }
 
-    /// What the clock shows while something is done that was due at `due`: a virtual clock no more than that, and
-    /// no query is needed (each query is a system call there).
+    /// Time at which an event due at `due` is handled: on a virtual clock `due` itself, without a query (each one
+    /// is a system call there).
     #[must_use]
     pub fn by_now(&self, due: Time) -> Time {
         if self.stands_still { due } else { self.now() }
@@ -58,49 +58,50 @@ impl MachineClock {
         Time::from_nanos(monotonic_ns() - self.epoch_ns)
     }
 
-    /// What the machine's clock showed at the start, in nanoseconds.
+    /// Time of the machine's clock at the start, in nanoseconds.
     #[must_use]
     pub fn epoch_ns(&self) -> u64 {
         self.epoch_ns
     }
 }
 
-/// What CLOCK_MONOTONIC shows, in nanoseconds.
+/// Time of CLOCK_MONOTONIC, in nanoseconds.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Puts the calling thread before all other programs of the machine: a timer that is late is an error of the
-/// measurement. Without the right to do so nothing happens, and the lateness tells.
+/// Gives the calling thread priority over all other programs of the machine: a late timer is a measurement
+/// error. Without the privilege this has no effect, and the lateness shows it.
 ///
-/// Where there is one CPU only, it stays among the others: it may be busy all the time, and programs need some.
+/// With a single CPU, the priority is unchanged: the thread may be always busy, and programs need CPU time.
 ///
-/// Gives how long before a deadline the thread must not sleep any more: so late its timers are. In a real-time class that
-/// is little, and must be: the kernel stops threads of such a class for 50 ms once they have not slept for a second
-/// (`sched_rt_runtime_us`).
+/// Returns the time before a deadline during which the thread must not sleep, which is the lateness of its timers. In a
+/// real-time class it is short, and must be: the kernel stops threads of such a class for 50 ms once they have not slept
+/// for a second (`sched_rt_runtime_us`).
 #[must_use]
 pub fn busy_wait_threshold() -> Duration {
     let others_can_run = std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1);
     if others_can_run && enter_real_time_class() { BUSY_REAL_TIME } else { BUSY }
 }
 
-/// Lets the waits of the calling thread end to the nanosecond, where the clock is frozen while programs compute: in
+/// Makes waits of the calling thread exact to the nanosecond, for a clock that is frozen while programs compute: in
 /// other classes than a real-time one, the kernel adds a slack of 50 us or a thousandth of the wait to each
 /// (`select_estimate_accuracy`), so that packets would leave the elements late and in groups.
 pub fn wait_without_slack() {
     enter_real_time_class();
 }
 
-/// Puts the calling thread, not what it starts from now on, into a real-time class. Returns whether the machine lets it.
+/// Moves the calling thread, but not the processes that it starts later, into a real-time class. Returns whether the
+/// machine permits it.
 fn enter_real_time_class() -> bool {
     // there is no other interface without unsafe code
     let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
     succeed("chrt", &["--reset-on-fork", "--rr", "--pid", "1", &thread]).is_ok()
 }
 
-/// How late packets left, against their time.
+/// Distribution of the lateness of packets.
 #[derive(Debug)]
 pub struct Lateness(Histogram<u32>);
 
@@ -115,18 +116,18 @@ impl Default for Lateness {
 pub struct LatenessSummary {
     /// Number of packets.
     pub packets: u64,
-    /// Half of them were at most so late, in milliseconds.
+    /// Median of the lateness, in milliseconds.
     pub median_ms: f64,
-    /// 95 % of them.
+    /// 95th percentile, in milliseconds.
     pub p95_ms: f64,
-    /// 99.9 % of them.
+    /// 99.9th percentile, in milliseconds.
     pub p999_ms: f64,
-    /// The latest.
+    /// Maximum, in milliseconds.
     pub largest_ms: f64,
 }
 
 impl Lateness {
-    /// One more packet.
+    /// Adds a packet.
     pub fn add(&mut self, late: Duration) {
         self.0.saturating_record(late.as_nanos());
     }

@@ -1,4 +1,4 @@
-//! What the loop of a run waits for: devices, the next deadline, the ends of programs, a request to stop.
+//! Events that the loop of a run waits for: devices, the next deadline, ends of programs, a request to stop.
 
 use crate::error::LiveError;
 use quiclab_core::Duration;
@@ -7,16 +7,16 @@ use rustix::io::Errno;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-/// What woke the loop, besides the number of an element: a request to stop.
+/// Event of a request to stop; other values are the number of an element.
 pub const STOP: u64 = u64::MAX;
-/// A program has ended.
+/// Event of the end of a program.
 pub const PROGRAM: u64 = u64::MAX - 1;
 
-/// An epoll whose waits end to the nanosecond (`epoll_pwait2`, Linux 5.11).
+/// An epoll whose waits are exact to the nanosecond (`epoll_pwait2`, Linux 5.11).
 pub struct EventWaiter(OwnedFd);
 
 impl EventWaiter {
-    /// Waits for `requests`.
+    /// Creates a waiter for `requests`.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -26,7 +26,7 @@ impl EventWaiter {
         Ok(waits)
     }
 
-    /// Also waits until `source` can be read; `data` is what the event says then.
+    /// Adds the event that `source` is readable; `data` is its value.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -34,13 +34,13 @@ impl EventWaiter {
         Ok(epoll::add(&self.0, source, epoll::EventData::new_u64(data), epoll::EventFlags::IN)?)
     }
 
-    /// Waits for `source` no more.
+    /// Removes `source`.
     pub fn remove(&self, source: impl AsFd) {
-        // it may be gone
+        // it may be closed already
         let _ = epoll::delete(&self.0, source);
     }
 
-    /// Waits until something comes, `longest` at most; not at all if that is zero.
+    /// Waits for an event, at most `longest`; not at all if that is zero.
     ///
     /// # Errors
     /// If the kernel refuses.

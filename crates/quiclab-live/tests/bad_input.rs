@@ -1,4 +1,4 @@
-//! What is wrong is said in one sentence.
+//! Errors are reported in one sentence.
 
 mod common;
 
@@ -63,7 +63,7 @@ fn a_machine_without_what_is_needed() {
         no_ip,
         "the host of `main.sender` cannot be set up: the program `ip` is missing; install iproute2"
     );
-    // read-only, because whoever may makes the missing node
+    // read-only, because a privileged process would create the missing node
     let hidden = "mount -o ro -t tmpfs none /dev/net && exec \"$@\"";
     let no_tun = run(Command::new("unshare")
         .args(["--mount", "sh", "-c", hidden, "sh", PROGRAM, "run"])
@@ -128,7 +128,7 @@ fn programs_that_fail_are_results() {
     assert!(client.contains("ended with exit code 7; its last words: no route"), "{client}");
     let server = failure(program(&["sh", "-c", "echo out of memory; exit 9"]), quiet());
     assert!(server.contains("ended with exit code 9; its last words: out of memory"), "{server}");
-    // a client that hangs is stopped with the duration, which is no failure
+    // a client that hangs is stopped with the duration, which is not a failure
     let mut hangs = job(quiet(), quiet());
     hangs["scenario"]["duration"] = json!("300 ms");
     let directory = Directory::with(&hangs);

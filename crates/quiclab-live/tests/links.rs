@@ -1,11 +1,11 @@
-//! Links do what the scenario says, whoever emulates them: measured from packets that go through.
+//! Links behave as in the scenario with every emulation: measured from packets that pass them.
 
 mod common;
 
 use common::{Directory, impossible, job, program, run};
 use serde_json::{Value, json};
 
-/// Fifteen bursts of 200 datagrams, of which the queue holds 60; it is empty before the next burst.
+/// Fifteen bursts of 200 datagrams, of which 60 fit in the queue; it is empty before the next burst.
 const BURSTS: &str = "import socket, sys, time
 end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for _ in range(15):
@@ -13,7 +13,7 @@ for _ in range(15):
         end.sendto(bytes(1000), (sys.argv[1], 9))
     time.sleep(0.1)";
 
-/// What the link `up` of 10 Mbit/s with 60 places did.
+/// Measured values of the link `up` of 10 Mbit/s with 60 places.
 fn achieved(emulation: &str, delay: Option<&str>) -> Value {
     let mut job = job(program(&["sleep", "1000"]), program(&["python3", "-c", BURSTS, "{server_address}"]));
     job["emulation"] = json!(emulation);
@@ -33,7 +33,7 @@ fn achieved(emulation: &str, delay: Option<&str>) -> Value {
     result["run"]["kernel"]["links"]["up"]["achieved"].clone()
 }
 
-/// Within the tolerances of the check itself, with room for a machine that others use, too.
+/// Within the tolerances of the check itself, with a margin for a shared machine.
 fn assert_near(achieved: &Value, figure: &str, wanted: f64, tolerance: f64) {
     let value = achieved[figure].as_f64().unwrap_or_else(|| panic!("{figure}: {achieved}"));
     assert!((value - wanted).abs() <= tolerance, "{figure} is {value} instead of {wanted}");
@@ -50,7 +50,7 @@ fn elements_have_their_rate_delay_and_places() {
     assert_near(&achieved, "delay_ms", 15.0, 3.0);
 }
 
-/// Without delay every kernel can do it: with netem where there is one, otherwise with tbf.
+/// Without delay every kernel can do it: with netem if available, otherwise with tbf.
 #[test]
 fn queueing_disciplines_have_their_rate_and_places() {
     if impossible() {

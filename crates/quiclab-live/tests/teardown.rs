@@ -1,4 +1,4 @@
-//! Nothing of a run outlives it, however it ends, and runs do not meet.
+//! No process or namespace of a run outlives it, however it ends, and runs are separate.
 
 mod common;
 
@@ -14,17 +14,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Variable that marks all processes of a run.
 const MARK: &str = "QUICLAB_TEST_RUN";
-/// Longest time for the kernel to clear up.
+/// Maximum time for the kernel to clean up.
 const PATIENCE: Timespec = Timespec { tv_sec: 20, tv_nsec: 0 };
 
-/// One test after the other: the kernel gives numbers of namespaces again, also to the runs of other tests.
+/// One test after the other: the kernel reuses numbers of namespaces, also for the runs of other tests.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Numbers from a seed (splitmix64), so that a failure can be run again.
+/// Numbers from a seed (splitmix64), so that a failure can be reproduced.
 struct Numbers(u64);
 
 impl Numbers {
@@ -70,7 +70,7 @@ fn devices() -> BTreeSet<String> {
     names.map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect()
 }
 
-/// Waits until no process has the mark: each one's end is an event.
+/// Waits until no process has the mark: the end of each is an event.
 fn await_none(mark: &str) {
     loop {
         let left = marked(mark);
@@ -91,7 +91,8 @@ fn kill(child: &mut Child) {
     child.wait().unwrap();
 }
 
-/// A killed run leaves nothing: `QUICLAB_KILLED_RUNS` says how many (5), `QUICLAB_KILL_SEED` when.
+/// Killed runs leave no processes: `QUICLAB_KILLED_RUNS` is their number (default 5), `QUICLAB_KILL_SEED`
+/// determines the times.
 #[test]
 fn a_killed_run_leaves_nothing() {
     if impossible() {
@@ -101,7 +102,7 @@ fn a_killed_run_leaves_nothing() {
     let number = |name: &str, otherwise| std::env::var(name).map_or(otherwise, |text| text.parse().unwrap());
     let seed = number("QUICLAB_KILL_SEED", 1);
     let mut numbers = Numbers(seed);
-    // processes in the background and in sessions of their own are of the run, too
+    // processes in the background and in sessions of their own also belong to the run
     let tree = program(&["sh", "-c", "sleep 1000 & setsid sleep 1000 & exec sleep 1000"]);
     let own = networks(Path::new("/proc/self"));
     let before = devices();

@@ -1,4 +1,4 @@
-//! Every acknowledgement that arrived in a run, for `record.acks`.
+//! Log of all acknowledgements that arrived in a run, for `record.acks`.
 
 use quiclab_core::{EndpointIdentity, Role, Time};
 use std::sync::{Arc, Mutex};
@@ -9,25 +9,24 @@ pub(crate) struct AckRecord {
     pub(crate) time: Time,
     /// Number of the flow.
     pub(crate) flow: u32,
-    /// End at which it arrived.
+    /// Endpoint at which it arrived.
     pub(crate) role: Role,
     pub(crate) packets: u32,
     pub(crate) covered: u32,
     pub(crate) bytes: u64,
 }
 
-/// What all endpoints of a run add to, in the order of events. A run has one thread: the lock is never
-/// waited for.
+/// Log of all endpoints of a run, in the order of events. A run has one thread: the lock is never contended.
 #[derive(Clone, Default)]
 pub(crate) struct AckLog(Arc<Mutex<Vec<AckRecord>>>);
 
 impl AckLog {
-    /// The log as the observer of this endpoint sees it.
+    /// Observer that adds the acknowledgements of this endpoint.
     pub(crate) fn endpoint(&self, identity: &EndpointIdentity) -> EndpointAcks {
         EndpointAcks { log: self.clone(), flow: identity.flow.0, role: identity.role }
     }
 
-    /// What was recorded; the log is empty after that.
+    /// Takes the recorded acknowledgements; the log is empty afterwards.
     pub(crate) fn take(&self) -> Vec<AckRecord> {
         std::mem::take(&mut self.0.lock().expect("no holder panics"))
     }

@@ -1,7 +1,7 @@
 //! A QUIC library in Python behind the Endpoint trait: the applications of quiclab on its streams.
 //!
-//! The Python object has the methods of `quiclab.stacks.PythonConnection`. An exception in it fails the flow and is kept, so that
-//! the run can report it.
+//! The Python object has the methods of `quiclab.stacks.PythonConnection`. An exception in it fails the flow and is stored, so
+//! that the run can report it.
 
 use crate::endpoint::{FirstError, read_metrics};
 use bytes::{Bytes, BytesMut};
@@ -17,14 +17,14 @@ use quiclab_stacks::library::{Connection, Event, Read, StreamDirection};
 use quiclab_transport::workload::StreamId;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Streams of a kind that a peer may open.
+/// Maximum number of streams of a kind that a peer may open.
 const MAX_STREAMS: u64 = 1 << 20;
-/// Bytes that writes may take before datagrams are sent.
+/// Maximum number of bytes that writes accept before datagrams are sent.
 const MAX_TAKEN: usize = 1 << 28;
-/// How often in a row there may be events at one instant.
+/// Maximum number of consecutive rounds with events at one instant.
 const MAX_ROUNDS: u32 = 100_000;
 
-/// What has arrived on a stream and was not read.
+/// Data received on a stream and not yet read.
 #[derive(Default)]
 struct Unread {
     data: Vec<u8>,
@@ -32,26 +32,26 @@ struct Unread {
     reset: bool,
 }
 
-/// The object, and what it has told and the application has not taken.
+/// The object, and its events that the application has not yet processed.
 struct PyConnection {
     object: Py<PyAny>,
     role: Role,
     events: VecDeque<Event<u64>>,
     unread: BTreeMap<u64, Unread>,
-    /// Streams that the peer has opened, by direction: those that are accepted, and all that are known.
+    /// Numbers of streams that the peer has opened, by direction: accepted, and known.
     accepted: [u64; 2],
     known: [u64; 2],
     datagrams: VecDeque<Bytes>,
-    /// Own streams that were opened, by direction.
+    /// Numbers of own streams that were opened, by direction.
     opened: [u64; 2],
-    /// Bytes that writes have taken since datagrams were last asked for.
+    /// Bytes accepted by writes since datagrams were last requested.
     taken: usize,
     /// The first exception.
     raised: Option<PyErr>,
 }
 
 impl PyConnection {
-    /// Calls a method; what it raises is kept, and the answer is that of `T::default()` then.
+    /// Calls a method; on an exception, stores it and returns `T::default()`.
     fn call<T: Default>(
         &mut self,
         call: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
@@ -73,7 +73,7 @@ impl PyConnection {
         self.call(call, |_| Ok(()));
     }
 
-    /// Takes the events that the object has; whether there was one.
+    /// Takes the events of the object; returns whether there was one.
     fn take_events(&mut self) -> bool {
         let events: Vec<Told> = self.call(
             |object| object.call_method0("events"),
@@ -106,7 +106,7 @@ impl PyConnection {
         }
     }
 
-    /// A stream of the peer's opens those of its kind before it (RFC 9000 section 3.2).
+    /// Records a stream of the peer, which opens all lower ones of its type (RFC 9000 section 3.2).
     fn know(&mut self, id: StreamId) {
         if id.is_of_server() == (self.role == Role::Client) {
             if id.index() >= MAX_STREAMS {
@@ -124,11 +124,11 @@ impl PyConnection {
     }
 }
 
-/// An event as Python tells it: a named tuple of `quiclab.stacks`.
+/// An event from Python: a named tuple of `quiclab.stacks`.
 enum Told {
     Plain(Event<u64>),
     Datagram(Bytes),
-    /// Stream, data, whether it ends, and whether it was reset.
+    /// Stream, data, whether the stream ends, and whether it was reset.
     Stream(u64, Vec<u8>, bool, bool),
 }
 
@@ -273,7 +273,7 @@ impl Connection for PyConnection {
 pub(crate) struct PyStreamsEndpoint {
     connection: PyConnection,
     application: OnStreams<u64>,
-    /// When the client connects; `None` once it has, and for servers.
+    /// Time at which the client connects; `None` after that, and for servers.
     start: Option<Time>,
     nic: Nic,
     wake: Option<Time>,
@@ -304,7 +304,7 @@ impl PyStreamsEndpoint {
         Self { connection, application, start, nic: Nic::new(identity, identity.tuple), wake: start, error }
     }
 
-    /// Lets the application act and sends what can be sent now, then asks for the next deadline.
+    /// Runs the application and sends all that can be sent now, then requests the next deadline.
     fn advance(&mut self, now: Time, out: &mut Outputs) {
         let Self { connection, application, .. } = self;
         connection.taken = 0;

@@ -1,8 +1,8 @@
 //! An endpoint written in Python behind the Endpoint trait.
 //!
-//! The Python object has the methods of `quiclab.stacks.PythonEndpoint`: `receive`, `wake`,
-//! `outputs`, `next_wake`, `progress`, `statistics`, `sample`. An exception in it fails the flow
-//! and is kept, so that the run can report it.
+//! The Python object has the methods of `quiclab.stacks.PythonEndpoint`: `receive`, `wake`, `outputs`,
+//! `next_wake`, `progress`, `statistics`, `sample`. An exception in it fails the flow and is stored, so that
+//! the run can report it.
 
 use bytes::BytesMut;
 use pyo3::exceptions::PyValueError;
@@ -34,7 +34,7 @@ pub(crate) struct PyEndpoint {
 }
 
 impl PyEndpoint {
-    /// Wraps `object` and asks it for its first deadline.
+    /// Wraps `object` and requests its first deadline.
     pub(crate) fn new(object: Py<PyAny>, identity: &EndpointIdentity, error: FirstError) -> PyResult<Self> {
         let mut endpoint = Self {
             object,

@@ -1,4 +1,4 @@
-//! Functions of plugins, written in Python: `quiclab.plugins` finds them, here they are called.
+//! Functions of plugins, written in Python: `quiclab.plugins` finds them, this module calls them.
 
 use crate::endpoint::FirstError;
 use pyo3::exceptions::PyException;
@@ -21,7 +21,7 @@ pub(crate) fn plugins() -> String {
     json!({ "plugins": plugins, "operations": OPERATIONS }).to_string()
 }
 
-/// The functions that the plugins of one end of a flow name.
+/// Loads the functions that the plugins of one end of a flow name.
 pub(crate) fn load(
     computations: &[Computation],
     base_dir: &Path,
@@ -36,7 +36,7 @@ pub(crate) fn load(
     Ok(find(&names, base_dir)?.into_iter().map(boxed).collect())
 }
 
-/// The functions of these names, each module loaded anew.
+/// Loads the functions of these names, each module anew.
 pub(crate) fn find(names: &[&str], base_dir: &Path) -> Result<Vec<Py<PyAny>>, FunctionError> {
     Python::attach(|py| {
         let found = py.import(MODULE).and_then(|module| {
@@ -46,17 +46,17 @@ pub(crate) fn find(names: &[&str], base_dir: &Path) -> Result<Vec<Py<PyAny>>, Fu
     })
 }
 
-/// An exception of a function in one line, with the line of the file that raised it.
+/// Description of an exception of a function in one line, with the line of the file that raised it.
 pub(crate) fn described(py: Python<'_>, raised: &PyErr) -> String {
     let described = py.import(MODULE).and_then(|module| {
-        // where it happened is not in an exception that has reached Rust
+        // an exception that has reached Rust does not contain its traceback
         raised.value(py).setattr("__traceback__", raised.traceback(py))?;
         module.call_method1("describe", (raised.value(py),))?.extract()
     });
     described.unwrap_or_else(|_| raised.to_string())
 }
 
-/// What `FunctionError` of the module says; any other exception is about the first function.
+/// Content of a `FunctionError` of the module; any other exception is attributed to the first function.
 fn problem(py: Python<'_>, raised: &PyErr, first: &str) -> FunctionError {
     let text = |name: &str| -> Option<String> { raised.value(py).getattr(name).ok()?.extract().ok() };
     FunctionError {
@@ -66,7 +66,7 @@ fn problem(py: Python<'_>, raised: &PyErr, first: &str) -> FunctionError {
     }
 }
 
-/// Loads all functions once, so that a wrong one is named with the line of the scenario.
+/// Loads all functions once, so that the error of a wrong one names the line of the scenario.
 pub(crate) fn check(scenario: &Scenario, base_dir: &Path) -> Result<(), Problem> {
     for (name, bearer) in &scenario.bearers {
         if let Splitter::Function { function, .. } = &bearer.splitter
@@ -100,7 +100,7 @@ pub(crate) fn check(scenario: &Scenario, base_dir: &Path) -> Result<(), Problem>
 
 struct PyFunction {
     function: Py<PyAny>,
-    /// Ctrl-C within the function ends the run, not the connection.
+    /// Destination of Ctrl-C within the function, which ends the run, not the connection.
     error: FirstError,
 }
 
@@ -121,7 +121,7 @@ impl OperationFunction for PyFunction {
 }
 
 impl PyFunction {
-    /// What the function returns: a number or nothing; the inner error says that it is something else.
+    /// Result of the function: a number or nothing; the inner error names any other value.
     fn answer(
         &self,
         py: Python<'_>,

@@ -1,4 +1,4 @@
-//! What a qlog file holds, for the page of `quiclab inspect`.
+//! Summary of a qlog file for the page of `quiclab inspect`.
 
 use crate::progress::tell;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
@@ -7,8 +7,8 @@ use quiclab_core::problem::system_reason;
 use quiclab_trace::inspect::{EXPECTED, InspectError, Selection};
 use std::path::Path;
 
-/// Summarises a qlog file; `progress` is called periodically with the bytes done and those of all passes;
-/// `window_ms` is the time whose events are shown, all of it if `None`.
+/// Summarises a qlog file; `progress` is called periodically with the bytes read and those of all passes;
+/// `window_ms` is the period whose events are shown, `None` for all.
 #[pyfunction]
 #[pyo3(signature = (path, max_points, progress=None, window_ms=None))]
 pub(crate) fn inspect_qlog(

@@ -1,4 +1,4 @@
-//! The private extension `quiclab._quiclab`: conversion between Python and Rust, nothing else.
+//! The private extension `quiclab._quiclab`: conversion between Python and Rust.
 //!
 //! Scenarios and results cross as JSON text, series and records of packets as Arrow tables.
 

@@ -4,8 +4,8 @@ use crate::endpoint::PYTHON;
 use pyo3::prelude::*;
 use quiclab_core::{Metric, Phase, Recorded};
 
-/// Return the metrics of each element: its name, and of each metric the names of its numbers, kind, unit, whether it is in
-/// the statistics of a run, whether it is in time series, and meaning.
+/// Return the metrics of each element: its name, and for each metric the names of its numbers, its kind, its unit, whether
+/// it is in the statistics of a run, whether it is in time series, and its meaning.
 #[pyfunction]
 pub(crate) fn metric_groups() -> Vec<(&'static str, Vec<MetricRow>)> {
     let groups = quiclab_sim::metric_groups().into_iter().chain([PYTHON.group()]);

@@ -1,4 +1,4 @@
-//! The output of a run as Python sees it.
+//! Python interface of the output of a run.
 
 use crate::acks::AckRecord;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -11,7 +11,7 @@ use quiclab_sim::{named, table, times};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What one run gives.
+/// Output of one run.
 #[pyclass(frozen)]
 pub(crate) struct RunOutput {
     output: quiclab_sim::RunOutput,
@@ -26,13 +26,13 @@ impl RunOutput {
     }
 }
 
-/// A table that libraries of tables take without copying: the Arrow PyCapsule interface
+/// A table that table libraries import without copying: the Arrow PyCapsule interface
 /// (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>).
 #[pyclass(frozen)]
 pub(crate) struct Table(RecordBatch);
 
 impl Table {
-    /// The table, unless nothing was recorded.
+    /// Returns the table; `None` if nothing was recorded.
     fn recorded(batch: RecordBatch) -> Option<Self> {
         (batch.num_rows() > 0).then_some(Self(batch))
     }
@@ -40,7 +40,7 @@ impl Table {
 
 #[pymethods]
 impl Table {
-    /// A capsule with the stream of the rows, in the schema that they have: `requested_schema` is a wish.
+    /// A capsule with the stream of the rows, in their own schema: `requested_schema` is a preference.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -106,19 +106,19 @@ impl RunOutput {
         Ok(taps)
     }
 
-    /// How packets have left the queues of tunnels.
+    /// Departures of packets from the queues of tunnels.
     #[getter]
     fn sojourns(&self) -> Option<Table> {
         Table::recorded(self.output.sojourns_table())
     }
 
-    /// What happened to the requests of pages.
+    /// Events of the requests of pages.
     #[getter]
     fn requests(&self) -> Option<Table> {
         Table::recorded(self.output.requests_table())
     }
 
-    /// Downloads of the connections that have arrived.
+    /// Downloads by the connections of flows with `arrivals`.
     #[getter]
     fn connections(&self) -> Option<Table> {
         Table::recorded(self.output.connections_table())
@@ -157,7 +157,7 @@ impl RunOutput {
     }
 }
 
-/// Time since the acknowledgement before it at the same end of the flow, in milliseconds; null for the first one there.
+/// Time since the previous acknowledgement at the same endpoint, in milliseconds; null for the first one.
 fn gaps(acks: &[AckRecord], flows: usize) -> ArrayRef {
     let mut last = vec![[None; 2]; flows];
     let gap = |r: &AckRecord| {

@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// Analyses a capture or qlog file from any source: JSON of an entry of `captures` of the document.
 ///
-/// `progress` is called periodically with the bytes that have been read and that will be. Errors do not name the file.
+/// `progress` is called periodically with the bytes read so far and the total. Errors do not name the file.
 #[pyfunction]
 #[pyo3(signature = (path, settings, key_logs, flows, progress=None))]
 pub(crate) fn analyse_packets(
@@ -63,7 +63,7 @@ fn secrets(key_logs: &[String]) -> PyResult<KeyLog> {
     KeyLog::read(all, &name).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// The error as Python has it; the caller knows the file.
+/// The error as a Python exception; the caller knows the file.
 fn refused(error: ReadError) -> PyErr {
     match error {
         ReadError::Io { source, .. } => PyOSError::new_err(system_reason(&source)),
@@ -75,13 +75,13 @@ fn refused(error: ReadError) -> PyErr {
     }
 }
 
-/// Header of Ethernet, with which a tap counts frames.
+/// Length of the Ethernet header, which a tap counts in frames.
 const LINK_BYTES: u32 = 14;
 
-/// Analyses packets that a tap of a run has recorded: JSON of a flow of the document.
+/// Analyses packets recorded by a tap of a run: JSON of a flow of the document.
 ///
-/// `frames` are the times (int64, ns) and sizes (uint32, bytes) of what the sender sent; `acks` those of what arrived
-/// there, with the packets that each newly acknowledges (uint32).
+/// `frames` are the times (int64, ns) and sizes (uint32, bytes) of packets sent by the sender; `acks` the times of
+/// acknowledgements received there, with the numbers of packets that each newly acknowledges (uint32).
 #[pyfunction]
 pub(crate) fn analyse_columns(
     py: Python<'_>,
@@ -97,7 +97,7 @@ pub(crate) fn analyse_columns(
         analysis.flow(0, &Flow { protocol: Protocol::Udp, ends: None, name: String::new() });
         let mut heard = heard.into_iter().peekable();
         for (at, frame_bytes) in sent {
-            // at one instant, what arrives comes before what it lets go
+            // at one instant, an arrival precedes the departures that it triggers
             while let Some((ack_at, packets)) = heard.next_if(|(ack_at, _)| *ack_at <= at) {
                 analysis.packet(0, &acknowledgement(ack_at, packets));
             }
@@ -123,7 +123,7 @@ fn acknowledgement(at: i64, packets: u32) -> ObservedPacket<'static> {
     ObservedPacket { at, backward: true, frame_bytes: 0, packet_bytes: 0, payload_bytes: 0, content }
 }
 
-/// Rows of times and of what belongs to each, from columns of equal length.
+/// Rows of times and their values, from columns of equal length.
 fn rows(py: Python<'_>, columns: &(PyBuffer<i64>, PyBuffer<u32>)) -> PyResult<Vec<(i64, u32)>> {
     let (times, values) = (columns.0.to_vec(py)?, columns.1.to_vec(py)?);
     if times.len() != values.len() {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The programs that there are.
+/// Available programs.
 pub(crate) struct Programs(Vec<Program>);
 
 #[derive(Deserialize)]
@@ -21,7 +21,7 @@ struct Program {
     name: String,
     protocol: StackProtocol,
     workloads: Vec<String>,
-    /// Whether it tells the state of its sender at each acknowledgement.
+    /// Whether the program reports the state of its sender at each acknowledgement.
     acknowledgements: bool,
     /// Allowed values by the name of the option, with dots within tables; `None` allows all.
     options: BTreeMap<String, Option<Vec<String>>>,
@@ -34,7 +34,7 @@ impl Programs {
             .map_err(|error| ScenarioError::new_err(format!("programs: {error}")))
     }
 
-    /// Whether an endpoint's program takes its options, and what it can do.
+    /// Validates the options of an endpoint for its program; returns the program's abilities.
     pub(crate) fn validate(&self, config: &EndpointConfig) -> Result<StackAbilities, Problem> {
         let name = config.stack.as_deref().unwrap_or_default();
         let program = self.0.iter().find(|program| program.name == name).ok_or_else(|| self.unknown(name))?;
@@ -68,7 +68,7 @@ impl Programs {
         problem.because(reason)
     }
 
-    /// What the kernel lane cannot do with a scenario that the sim lane can.
+    /// Checks a scenario for features that the sim lane has and the kernel lane has not.
     pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), Problem> {
         let outside = "programs are not observed from inside; the kernel lane records packets";
         if scenario.record.qlog {

@@ -7,7 +7,7 @@ use quiclab_trace::qlog::{ExportError, export_qlog_03};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Error};
 
-/// Converts qlog files to one qlog 0.3 file for qvis; gives the number of traces and of events, and the
+/// Converts qlog files to one qlog 0.3 file for qvis; returns the number of traces and of events, and the
 /// inputs whose last record was truncated.
 #[pyfunction]
 pub(crate) fn export_qlog(

@@ -1,4 +1,4 @@
-//! What a run records of its transports: qlog and pcapng files, and the acknowledgements.
+//! Records of the transports of a run: qlog and pcapng files, and acknowledgements.
 
 use crate::acks::{AckLog, AckRecord, EndpointAcks};
 use quiclab_core::{EndpointIdentity, PacketObserver, Time, Topology, TransportEvent, TransportObserver};
@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// Files and acknowledgements of one run; `finish` says whether all was written.
+/// Files and acknowledgements of one run; `finish` reports whether writing succeeded.
 pub(crate) struct Recorder {
     folder: PathBuf,
     title: String,
@@ -38,7 +38,7 @@ impl Recorder {
         }
     }
 
-    /// The observer of an endpoint's transport, if anything wants to know.
+    /// Observer of an endpoint's transport, if anything is recorded.
     pub(crate) fn transport_observer(
         &self,
         identity: &EndpointIdentity,
@@ -108,7 +108,7 @@ impl Recorder {
     }
 }
 
-/// Stands for a file that could not be made: the writer reports its error at the end.
+/// Output in place of a file that could not be created: the writer reports its error at the end.
 struct Broken(io::ErrorKind);
 
 impl io::Write for Broken {

@@ -13,8 +13,8 @@ use quiclab_sim::{BuildError, BuildOptions, ComparedRun, RunError, RunOptions, R
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Runs a scenario with a seed; `progress` is called periodically with seconds of network time,
-/// bytes delivered and the part that is done.
+/// Runs a scenario with a seed; `progress` is called periodically with seconds of network time, bytes
+/// delivered and the completed share.
 #[pyfunction]
 #[pyo3(signature = (scenario_json, seed, base_dir, record_dir, progress=None))]
 pub(crate) fn run(
@@ -26,7 +26,7 @@ pub(crate) fn run(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
     let scenario = parse(scenario_json)?;
-    // files need a directory, the rest does not
+    // only files need a directory
     let record = match record_dir {
         Some(_) => scenario.record.clone(),
         None => Record { acks: scenario.record.acks, ..Record::default() },
@@ -99,10 +99,10 @@ fn simulate<T: Send>(
     })
 }
 
-/// Tells `progress` how far the run is; an exception there, or of a signal handler, ends the run.
+/// Reports the progress of the run to `progress`; an exception there, or of a signal handler, ends the run.
 fn tell(progress: Option<&Py<PyAny>>, state: RunProgress, error: &FirstError) -> ControlFlow<()> {
     if error.lock().expect("no holder panics").is_some() {
-        return ControlFlow::Break(()); // an endpoint written in Python has raised
+        return ControlFlow::Break(()); // an endpoint written in Python has raised an exception
     }
     let arguments = (state.now.as_ms_f64() / 1e3, state.delivered_bytes, state.fraction);
     progress::tell(progress, arguments, |raised| {

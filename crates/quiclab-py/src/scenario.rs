@@ -19,7 +19,7 @@ pub(crate) fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// The exception for `error`: its message is the sentence, its attributes are the parameters of
+/// The exception for `error`: its message is the text of the error, its attributes are the parameters of
 /// `quiclab.errors.RequestError`.
 pub(crate) fn scenario_error(error: &ConfigError) -> PyErr {
     let exception = ScenarioError::new_err(error.to_string());
@@ -43,14 +43,13 @@ fn set_attributes(exception: &Bound<'_, PyAny>, error: &ConfigError) -> PyResult
     exception.setattr("rendered", error.render(false))
 }
 
-/// The name among `known` that `name` is most likely a misspelling of, if there is one.
+/// Name in `known` of which `name` is most likely a misspelling, if there is one.
 #[pyfunction]
 pub(crate) fn nearest(name: &str, known: Vec<String>) -> Option<String> {
     quiclab_core::problem::nearest(name, &known)
 }
 
-/// The bytes of a TOML document at which the field at `path` was written, or the table closest to it: its value, or
-/// from its key on.
+/// Byte range of the field at `path` in a TOML document, or of the closest table: its value, or from its key on.
 #[pyfunction]
 pub(crate) fn toml_span(text: &str, file: &str, path: Vec<String>, value: bool) -> PyResult<(usize, usize)> {
     let document = Document::from_toml(text, file, &[]).map_err(|error| scenario_error(&error))?;
@@ -75,7 +74,7 @@ pub(crate) fn mark(
 }
 
 /// Checks the fields of a scenario (JSON) one by one, and reads former names, each with a `FutureWarning`. Returns the
-/// scenario with the present names in their place; `None`: it has none.
+/// scenario with current names in their place; `None` if it has no former names.
 #[pyfunction]
 pub(crate) fn read_fields(py: Python<'_>, scenario_json: &str) -> PyResult<Option<String>> {
     let mut document =
@@ -85,7 +84,7 @@ pub(crate) fn read_fields(py: Python<'_>, scenario_json: &str) -> PyResult<Optio
     Ok(former.then(|| document.to_json().to_string()))
 }
 
-/// Replaces former names, each with a warning about the caller `level` calls above; whether there were some.
+/// Replaces former names, each with a warning about the caller `level` calls above; whether there were any.
 fn warn_of_former_names(py: Python<'_>, document: &mut Document, level: i32) -> PyResult<bool> {
     let notes = Scenario::replace_former_names(document);
     for note in &notes {
@@ -95,10 +94,9 @@ fn warn_of_former_names(py: Python<'_>, document: &mut Document, level: i32) -> 
     Ok(!notes.is_empty())
 }
 
-/// Reads a scenario, takes the links of the network that it names (named paths are in `paths_dir`), applies changes,
-/// validates it and fills in every default. `programs` is the JSON list of
-/// the programs of the kernel lane, whose names are the stacks there; without it the scenario is for the sim lane. Former
-/// names are read with a `FutureWarning`.
+/// Reads a scenario, loads the links of the network that it names (named paths are in `paths_dir`), applies changes,
+/// validates it and fills in every default. `programs` is the JSON list of the programs of the kernel lane, whose names
+/// are its stacks; without it the scenario is for the sim lane. Former names are read with a `FutureWarning`.
 #[pyfunction]
 #[pyo3(signature = (text, file, base_dir, sets, format, paths_dir, programs=None))]
 #[expect(clippy::too_many_arguments, reason = "the arguments of a Python function have names")]
@@ -146,7 +144,7 @@ pub(crate) fn resolve(
     Ok(serde_json::to_string(&scenario).expect("a scenario has string keys only"))
 }
 
-/// The file of a network: a named path, or a file of the user.
+/// Reads the file of a network: a named path, or a file of the user.
 fn read_network(name: &str, paths: &Path, base: &Path) -> Result<NetworkText, Problem> {
     let file = match name.strip_prefix(PATHS) {
         Some(path) => {
@@ -173,7 +171,7 @@ fn read_network(name: &str, paths: &Path, base: &Path) -> Result<NetworkText, Pr
     Ok(NetworkText { text, file: file.display().to_string() })
 }
 
-/// What the names of named paths begin with in a scenario.
+/// Prefix of the names of named paths in a scenario.
 const PATHS: &str = "paths/";
 
 /// Names of the files in `folder`, sorted.
@@ -193,7 +191,8 @@ pub(crate) fn network(text: &str, file: &str) -> PyResult<String> {
     Ok(serde_json::to_string(&network).expect("a network has string keys only"))
 }
 
-/// Stacks written in Python are not observed: their qlog and their acknowledgements would be empty.
+/// Rejects records of stacks written in Python: these are not observed, so their qlog and acknowledgements
+/// would be empty.
 fn check_observed(scenario: &Scenario) -> Result<(), Problem> {
     let silent = |flow: &Flow| {
         let stacks = [&flow.sender, &flow.receiver].map(|end| flow.inherited(end).stack);
@@ -221,7 +220,7 @@ pub(crate) fn to_toml(scenario_json: &str) -> PyResult<String> {
     scenario.to_toml().map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
-/// A commented scenario that can be run as it is.
+/// A commented scenario that can be run unchanged.
 #[pyfunction]
 pub(crate) fn template() -> &'static str {
     Scenario::template()
@@ -233,7 +232,7 @@ pub(crate) fn schema() -> String {
     Scenario::schema().to_string()
 }
 
-/// The paths that a path with `*` in it stands for in a document (JSON).
+/// Paths in a document (JSON) that match a path with `*`.
 #[pyfunction]
 pub(crate) fn paths(document_json: &str, path: &str) -> PyResult<Vec<String>> {
     let paths = Document::from_json(document_json, None, &[]).and_then(|document| document.paths(path));
@@ -241,13 +240,13 @@ pub(crate) fn paths(document_json: &str, path: &str) -> PyResult<Vec<String>> {
     Ok(paths.iter().map(|path| path.steps().join(".")).collect())
 }
 
-/// What of a scenario (JSON) no flow uses, in sentences.
+/// Notes on the parts of a scenario (JSON) that no flow uses.
 #[pyfunction]
 pub(crate) fn unused(scenario_json: &str) -> PyResult<Vec<String>> {
     Ok(parse(scenario_json)?.unused())
 }
 
-/// A valid, resolved scenario from its JSON, resolved or not, with each of its flows.
+/// Parses a scenario from its JSON, resolved or not, and validates it and each of its flows.
 pub(crate) fn parse(json: &str) -> PyResult<Scenario> {
     let scenario = Document::from_json(json, None, &[]).and_then(|document| {
         let scenario = Scenario::load(&document, &validate)?;

@@ -1,4 +1,4 @@
-//! Splitters of bearers, written in Python: `quiclab.plugins` finds them, here they are called.
+//! Splitters of bearers, written in Python: `quiclab.plugins` finds them, this module calls them.
 
 use crate::endpoint::FirstError;
 use crate::function::{described, find};
@@ -10,7 +10,8 @@ use quiclab_core::problem::quoted;
 use quiclab_sim::FunctionError;
 use std::path::Path;
 
-/// The function of this name for the bearer `bearer`; its first exception goes to `error`, and ends the run.
+/// Loads the function of this name for the bearer `bearer`; its first exception goes to `error` and ends the
+/// run.
 pub(crate) fn load(
     bearer: &str,
     name: &str,
@@ -39,7 +40,7 @@ impl ChooseLink for PySplitter {
                 Ok(Ok(link)) => return Some(link),
                 Ok(Err(reason)) => reason,
                 Err(raised) if raised.is_instance_of::<PyException>(py) => described(py, &raised),
-                // Ctrl-C, and what else is no error of the function
+                // Ctrl-C and other exceptions that are not errors of the function
                 Err(raised) => return self.fail(raised),
             };
             self.fail(PyRuntimeError::new_err(format!("{}: {reason}", self.field)))
@@ -53,7 +54,7 @@ impl PySplitter {
         None
     }
 
-    /// The index that the function returns; the inner error says that it is none.
+    /// Index that the function returns; the inner error names any other value.
     fn call(
         &self,
         py: Python<'_>,
@@ -77,7 +78,7 @@ impl PySplitter {
     }
 }
 
-/// What a splitter is told of a link; documented in docs/plugins.md.
+/// State of a link that a splitter receives; documented in docs/plugins.md.
 fn view<'py>(py: Python<'py>, link: &LinkView) -> PyResult<Bound<'py, PyDict>> {
     let view = PyDict::new(py);
     view.set_item("sent_packets", link.sent_packets)?;

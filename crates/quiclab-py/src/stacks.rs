@@ -1,4 +1,4 @@
-//! Where endpoints come from: the native stacks, and those written in Python, which `quiclab.stacks` knows.
+//! Sources of endpoints: the native stacks, and those written in Python, which `quiclab.stacks` knows.
 //!
 //! Options and workloads cross as JSON with quantities as integers in base units: bytes, nanoseconds, bit/s.
 
@@ -44,17 +44,17 @@ pub(crate) fn is_native(name: &str) -> bool {
     quiclab_sim::stacks().into_iter().any(|stack| stack.info().name == name)
 }
 
-/// Whether an endpoint's stack takes its options, and what it can do.
+/// Validates the options of an endpoint for its stack; returns the stack's abilities.
 pub(crate) fn validate(config: &EndpointConfig, end: EndOf) -> Result<StackAbilities, Problem> {
     let name = config.stack.as_deref().unwrap_or_default();
-    // those that come with quiclab alone carry tunnels
+    // only stacks that are part of quiclab carry tunnels
     if is_native(name) || end != EndOf::Flow {
         return quiclab_sim::validate(config, end);
     }
     Python::attach(|py| abilities(py, name, config).map_err(|raised| problem(py, &raised, name)))
 }
 
-/// What a stack written in Python can do with these options.
+/// Abilities of a stack written in Python with these options.
 fn abilities(py: Python<'_>, name: &str, config: &EndpointConfig) -> PyResult<StackAbilities> {
     let checked =
         py.import(MODULE)?.call_method1("check", (name, in_base_units(config.set_options()).to_string()))?;
@@ -84,7 +84,7 @@ fn abilities(py: Python<'_>, name: &str, config: &EndpointConfig) -> PyResult<St
     })
 }
 
-/// What `quiclab.stacks.OptionError` says; any other exception is about the stack.
+/// Content of a `quiclab.stacks.OptionError`; any other exception is attributed to the stack.
 fn problem(py: Python<'_>, raised: &PyErr, name: &str) -> Problem {
     let text =
         |attribute: &str| -> Option<String> { raised.value(py).getattr(attribute).ok()?.extract().ok() };
@@ -114,7 +114,7 @@ fn unavailable(name: &str, error: &PyErr) -> Problem {
         .because(format!("the stack is not available: {error}"))
 }
 
-/// As in a scenario, without what is not set, and with quantities as integers.
+/// Converts a value as in a scenario: without unset fields, and with quantities as integers.
 fn in_base_units(plain: impl Serialize) -> Value {
     fn convert(value: Value) -> Value {
         match value {
@@ -206,7 +206,7 @@ impl AllStacks {
         Ok(streams(&identity, object, application))
     }
 
-    /// The Python object of an end, and whether it is a connection for the applications of quiclab.
+    /// Python object of an endpoint, and whether it is a connection for the applications of quiclab.
     fn python_object(
         &self,
         py: Python<'_>,

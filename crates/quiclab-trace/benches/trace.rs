@@ -1,4 +1,4 @@
-//! What tracing costs: nanoseconds per qlog event and per captured packet, written and read.
+//! Cost of tracing: nanoseconds per qlog event and per captured packet, written and read.
 //!
 //! `cargo bench -p quiclab-trace` prints one JSON object; each figure is the median of five rounds.
 //! The output goes to a sink: formatting is measured, not the disk.
@@ -35,7 +35,7 @@ fn median(mut call: impl FnMut(u64)) -> u64 {
     rounds[2]
 }
 
-/// Nanoseconds per call of `event`, which is told the number of the call.
+/// Nanoseconds per call of `event`, which receives the number of the call.
 fn qlog<'a>(event: impl Fn(u64) -> TransportEvent<'a>) -> u64 {
     let mut writer = QlogWriter::new(Box::new(io::sink()), &QlogTrace::new("bench", Role::Server));
     median(|index| writer.observe(Time::from_nanos(index * 512_345), black_box(&event(index))))
@@ -56,7 +56,7 @@ fn capture(tuple: FiveTuple) -> u64 {
     })
 }
 
-/// A sink that packets disappear in.
+/// A sink that discards packets.
 struct Nowhere(u64);
 
 impl Sink for Nowhere {

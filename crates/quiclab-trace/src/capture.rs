@@ -1,7 +1,7 @@
 //! Captures of endpoints, each as if taken on its own host.
 //!
-//! One file an endpoint: a dissector that sees each packet twice loses count of key updates. Secrets come from
-//! the transport, packets from the event loop.
+//! One file per endpoint: a dissector that sees each packet twice miscounts key updates. Secrets come from the
+//! transport, packets from the event loop.
 
 use crate::pcapng::{Heading, PcapngWriter};
 use quiclab_core::{DropReason, Packet, PacketObserver, Port, Time};
@@ -17,7 +17,7 @@ use thiserror::Error;
 pub struct CaptureError {
     /// Its file.
     pub path: PathBuf,
-    /// The first thing that went wrong.
+    /// First error.
     pub reason: io::Error,
 }
 
@@ -25,7 +25,7 @@ pub struct CaptureError {
 pub struct Capture {
     path: PathBuf,
     writer: Option<PcapngWriter<File>>,
-    /// The last packet that arrived, not yet written: the secrets that it brings come before it.
+    /// The last packet that arrived, not yet written: secrets that it makes available precede it.
     arrived: Option<(Time, Packet)>,
     error: Option<io::Error>,
 }
@@ -34,8 +34,8 @@ pub struct Capture {
 pub type SharedCapture = Arc<Mutex<Capture>>;
 
 impl Capture {
-    /// A capture in the file `path` with one interface, of a run with this seed; [`Capture::finish`] says if that went
-    /// wrong.
+    /// A capture in the file `path` with one interface, of a run with this seed; errors are returned by
+    /// [`Capture::finish`].
     #[must_use]
     pub fn create(path: PathBuf, interface: &str, seed: u64) -> Self {
         match File::create(&path).and_then(|file| PcapngWriter::new(file, &[interface])) {
@@ -44,7 +44,7 @@ impl Capture {
         }
     }
 
-    /// A line of the key log.
+    /// Appends a line of the key log.
     pub fn secret(&mut self, line: &str) {
         self.attempt(|writer| writer.secret(line));
     }
@@ -52,7 +52,7 @@ impl Capture {
     /// Closes the file.
     ///
     /// # Errors
-    /// The first error that there was.
+    /// The first error of the capture.
     pub fn finish(&mut self) -> Result<(), CaptureError> {
         self.write_arrived();
         let closed = self.writer.take().map_or(Ok(()), |writer| writer.finish().map(drop));
@@ -83,7 +83,7 @@ impl Capture {
     }
 }
 
-/// Gives captures what passes their endpoints.
+/// Passes packets of endpoints to their captures.
 #[derive(Default)]
 pub struct CapturedEndpoints {
     /// The capture by element; `None` for elements inside the network.
@@ -91,7 +91,7 @@ pub struct CapturedEndpoints {
 }
 
 impl CapturedEndpoints {
-    /// The endpoint with this index in the topology has this capture.
+    /// Assigns a capture to the endpoint with this index in the topology.
     pub fn add(&mut self, element: usize, capture: SharedCapture) {
         if self.at.len() <= element {
             self.at.resize_with(element + 1, || None);
@@ -99,7 +99,7 @@ impl CapturedEndpoints {
         self.at[element] = Some(capture);
     }
 
-    /// Whether there is no capture at all.
+    /// Whether there is no capture.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.at.is_empty()

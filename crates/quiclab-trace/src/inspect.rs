@@ -1,12 +1,12 @@
-//! What a qlog file holds, as one JSON document for a page that shows it.
+//! Summary of a qlog file as one JSON document, for a page that displays it.
 //!
-//! Reads qlog of all drafts and of all stacks that are known to write it, in every layout (`document`), as
-//! far as it can be read: events of kinds that are not used here are counted by name, malformed ones in
-//! sum, and a truncated file is read up to its end. An error is returned only if nothing is readable.
+//! Reads qlog of all drafts and of all known stacks, in every layout (`document`), as far as it can be read:
+//! events of unused kinds are counted by name, malformed ones in total, and a truncated file is read up to
+//! its end. An error is returned only if nothing is readable.
 //!
 //! The file is read twice, a record at a time: the first pass (`survey`) counts, the second (`summary`) keeps
-//! what is shown. Memory depends on the number of points that are asked for, not on the file, whose
-//! streams, gaps, losses, names and connections are limited, too.
+//! the data that are shown. Memory depends on the requested number of points, not on the file, whose streams,
+//! gaps, losses, names and connections are limited as well.
 //!
 //! | from | after |
 //! | --- | --- |
@@ -54,21 +54,21 @@ use thiserror::Error;
 
 /// Version of the JSON document.
 pub const SCHEMA: u32 = 1;
-/// Connections of a file that are shown; the rest is counted.
+/// Connections of a file that are shown; others are counted only.
 pub const CONNECTIONS_SHOWN: usize = 16;
-/// Fewest and most points of a series that can be asked for: 2 million packets of each direction take about 250 MB.
+/// Minimum and maximum number of points of a series: 2 million packets of each direction take about 250 MB.
 pub const POINTS: std::ops::RangeInclusive<usize> = 100..=2_000_000;
-/// Progress is told each time this much has been read.
+/// Bytes read between two reports of progress.
 const TELL_BYTES: u64 = 4 << 20;
 
-/// What this reads, for sentences behind "expected".
+/// Description of the input, for error messages after "expected".
 pub const EXPECTED: &str = "a qlog file (a JSON object with `traces`, or JSON records, one per line or each after \
                             0x1e, of which the first has `qlog_version` or `file_schema`)";
 
-/// Which events are shown one by one. Counts and what is derived from them are always those of the whole file.
+/// Events that are shown individually. Counts and values derived from them always cover the whole file.
 #[derive(Clone, Copy, Debug)]
 pub struct Selection {
-    /// Points of a series, at most; taken to lie in [`POINTS`], and shared among several connections.
+    /// Maximum number of points of a series; clamped to [`POINTS`], and shared among several connections.
     pub max_points: usize,
     /// First and last instant, in the times of the document [ms]; `None` for all.
     pub window_ms: Option<(f64, f64)>,
@@ -92,7 +92,7 @@ impl From<usize> for Selection {
     }
 }
 
-/// Why there is no summary.
+/// Reason for which there is no summary.
 #[derive(Debug, Error)]
 pub enum InspectError {
     /// The file cannot be read.
@@ -100,26 +100,26 @@ pub enum InspectError {
     Io {
         /// Name of the file.
         file: String,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Nothing in the file is qlog.
+    /// The file contains no qlog.
     #[error("{file}: expected {EXPECTED}, got {found}")]
     NotQlog {
         /// Name of the file.
         file: String,
-        /// What it is instead.
+        /// Format or content that was found instead.
         found: String,
     },
-    /// The progress callback has asked to stop.
+    /// The progress callback requested a stop.
     #[error("interrupted")]
     Interrupted,
 }
 
 /// Summarises a qlog file: a JSON list with an object for each connection (`SCHEMA`).
 ///
-/// `selection` says which events are shown, or how many at most.
-/// `progress` is told the bytes that have been read and that will be, of all passes.
+/// `selection` selects the events that are shown, and their maximum number. `progress` receives the bytes
+/// read so far and the total, over all passes.
 ///
 /// # Errors
 /// See [`InspectError`].
@@ -134,7 +134,7 @@ pub fn inspect_qlog(
     inspect_reader(|| File::open(path), &name, bytes, selection, progress)
 }
 
-/// Summarises what `open` gives, each time from the beginning; `bytes` long, called `name`.
+/// Summarises the input that `open` returns, each time from its beginning, with its length and name.
 ///
 /// # Errors
 /// See [`InspectError`].
@@ -175,7 +175,7 @@ fn summarise<R: Read, O: Fn() -> io::Result<R>>(
     let mut surveys = Surveys::new(selection);
     let mut ending = passes.read(&mut decoder, &mut surveys)?;
     if decoder.late {
-        // a description behind the events it describes: once more, with what is known now
+        // the description follows the events that it describes: another pass, with known headers
         passes.total += 1;
         (decoder, surveys) = (decoder.again(), Surveys::new(selection));
         ending = passes.read(&mut decoder, &mut surveys)?;
@@ -206,7 +206,7 @@ fn summarise<R: Read, O: Fn() -> io::Result<R>>(
     Ok(output::document(name, &second, &ending, &surveys, summaries))
 }
 
-/// Says what a file is that is no qlog, by its first [`HEAD_BYTES`].
+/// Describes a file that is no qlog, by its first [`HEAD_BYTES`].
 pub(crate) fn unrecognised_format(head: &[u8], decoder: &Decoder) -> String {
     let keys = &decoder.file.keys;
     match head {
@@ -227,11 +227,11 @@ pub(crate) fn unrecognised_format(head: &[u8], decoder: &Decoder) -> String {
     }
 }
 
-/// Reading a file several times, with progress over all passes.
+/// Passes over a file, with progress over all of them.
 struct Passes<'p, O> {
     open: O,
     bytes: u64,
-    /// Passes that are done, and that there will be.
+    /// Number of completed passes, and of all passes.
     done: u64,
     total: u64,
     progress: &'p mut dyn FnMut(u64, u64) -> ControlFlow<()>,
@@ -249,7 +249,7 @@ impl<R: Read, O: Fn() -> io::Result<R>> Passes<'_, O> {
     }
 }
 
-/// An input that tells how far it has been read.
+/// Input that reports how far it has been read.
 struct ProgressReader<'a, 'p, R, O> {
     input: R,
     read: u64,
@@ -265,7 +265,7 @@ impl<R: Read, O> Read for ProgressReader<'_, '_, R, O> {
         self.read += count as u64;
         if self.read >= self.tell_at || count == 0 {
             self.tell_at = self.read + TELL_BYTES;
-            // a file that grows while it is read is not more than done
+            // a file that grows while it is read does not exceed 100 %
             let done = self.before + self.read.min(self.passes.bytes);
             if (self.passes.progress)(done.min(self.total), self.total).is_break() {
                 self.passes.stopped = true;

@@ -5,7 +5,7 @@
 //!
 //! | field | value |
 //! | --- | --- |
-//! | IPv4 identification | low 16 bits of `Packet::id`: the two copies of a duplicate are alike |
+//! | IPv4 identification | low 16 bits of `Packet::id`: both copies of a duplicate have the same value |
 //! | IPv4 flags | Don't Fragment (RFC 9000 section 14; path MTU discovery of TCP, RFC 1191) |
 //! | IPv6 flow label | low 20 bits of the flow's number |
 //! | TTL, hop limit | 64 |
@@ -17,11 +17,11 @@ use quiclab_core::ip::{ICMP_HEADER, IPV4_HEADER, IPV6_HEADER, UDP_HEADER};
 use quiclab_core::{Packet, Payload, Protocol};
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Appends the packet from its IP header on and gives its length in bytes before truncation.
+/// Appends the packet from its IP header on and returns its length in bytes before truncation.
 ///
-/// A packet without content ends after the headers that are known: the IP header, the UDP header where
-/// the protocol is UDP, the TCP header of a segment. Its lengths are those of the whole packet. `scales`
-/// learns from the SYNs among the segments; `datagram` is the content of a packet of lab-quic, if it can be written.
+/// A packet without content ends after the headers that are known: the IP header, the UDP header where the protocol
+/// is UDP, the TCP header of a segment. Its lengths are those of the whole packet. `scales` learns from the SYNs
+/// among the segments; `datagram`: the content of a packet of lab-quic, if it can be written.
 pub(crate) fn packet(
     out: &mut Vec<u8>,
     packet: &Packet,
@@ -50,7 +50,7 @@ pub(crate) fn packet(
     let ipv4 = source.is_ipv4() && destination.is_ipv4();
     let ip_header_bytes = if ipv4 { IPV4_HEADER } else { IPV6_HEADER };
     let size = usize::try_from(packet.size.bytes()).unwrap_or(usize::MAX);
-    // what the packet's length leaves for the header of a segment
+    // bytes of the packet that are available for the header of a segment
     let available = segment.map(|segment| size.saturating_sub(ip_header_bytes + usize::from(segment.length)));
     let header_bytes = ip_header_bytes
         + match protocol {
@@ -77,7 +77,7 @@ pub(crate) fn packet(
             out[start + 10..start + 12].copy_from_slice(&checksum.to_be_bytes());
         }
         (from, to) => {
-            // Addresses of two families cannot meet in one packet: IPv4-mapped, for what it is worth.
+            // A packet cannot have addresses of two families: write the IPv4 one as IPv4-mapped.
             let (from, to) = (ipv6(from), ipv6(to));
             let word = 0x6000_0000 | u32::from(packet.ecn.codepoint()) << 20 | packet.flow.0 & 0xf_ffff;
             out.extend_from_slice(&word.to_be_bytes());
@@ -106,7 +106,7 @@ pub(crate) fn packet(
         }
     }
     if protocol == Protocol::Icmp {
-        // an echo or its reply (RFC 792); what follows is taken for zeros
+        // an echo or its reply (RFC 792); the rest counts as zeros
         let start = out.len();
         out.extend_from_slice(&destination.port().to_be_bytes());
         out.extend_from_slice(&[0, 0]);
@@ -130,7 +130,7 @@ pub(crate) fn packet(
     total_bytes
 }
 
-/// Checksum of what follows `start` and of the pseudo-header: the addresses, which end at `start`, the
+/// Checksum of the bytes from `start` on and of the pseudo-header: the addresses, which end at `start`, the
 /// protocol and the length (RFC 768, RFC 9293 section 3.1, RFC 8200 section 8.1).
 fn checksum(out: &[u8], start: usize, ipv4: bool, protocol: Protocol, transport_bytes: usize) -> u16 {
     let addresses = &out[start - if ipv4 { 8 } else { 32 }..start];
@@ -138,7 +138,7 @@ fn checksum(out: &[u8], start: usize, ipv4: bool, protocol: Protocol, transport_
     finish(pseudo_header + sum(&out[start..]))
 }
 
-/// A 16-bit length; 0 if it does not fit, as in captures of segments that the card will cut.
+/// A 16-bit length; 0 if it does not fit, as in captures of segments before segmentation offload.
 fn length_field(bytes: usize) -> [u8; 2] {
     u16::try_from(bytes).unwrap_or(0).to_be_bytes()
 }

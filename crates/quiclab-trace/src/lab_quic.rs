@@ -1,15 +1,15 @@
 //! Packets of lab-quic as a real endpoint would have sent them: with connection IDs, handshake messages and protection.
 //!
 //! lab-quic has no keys: its packets are frames as values, data are lengths. Here they become the bytes of RFC 9000 and
-//! RFC 9001, as long as they were for the network, and what decrypts them becomes lines of a key log. Everything that the
-//! model leaves open follows from the seed of the run and the connection, so both ends write the same bytes for the same
+//! RFC 9001, with the length that the network saw, and their secrets become lines of a key log. Everything that the model
+//! leaves open is derived from the seed of the run and the connection, so both ends write the same bytes for the same
 //! packet.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
-//! | `random.rs` | bytes that follow from seed and connection: secrets, connection IDs, whatever TLS draws |
+//! | `random.rs` | bytes derived from seed and connection: secrets, connection IDs, random values of TLS |
 //! | `ids.rs` | connection IDs |
-//! | `message.rs`, `hello.rs`, `flight.rs`, `certificate.rs`, `parameters.rs` | messages of TLS 1.3, as long as the model says |
+//! | `message.rs`, `hello.rs`, `flight.rs`, `certificate.rs`, `parameters.rs` | messages of TLS 1.3, with the lengths of the model |
 //! | `connection.rs` | keys and messages of a connection |
 //! | `arrange.rs` | connection IDs of another length than the model's, at the expense of padding |
 //! | `protect.rs` | from a packet as values to protected bytes |
@@ -18,11 +18,11 @@
 //! | --- | --- |
 //! | stream data, datagrams | zeros |
 //! | cipher suite | `TLS_AES_256_GCM_SHA384`: the length of the modelled Finished |
-//! | signatures, Finished, tickets, PSK binder, certificates | of the right form and length; they verify nothing |
-//! | ALPN | "lq": no dissector takes zeros for HTTP |
-//! | first Destination Connection ID of a client | 8 bytes; all packets before the server was heard have it: 0-RTT, and Initial packets without ACK frame |
+//! | signatures, Finished, tickets, PSK binder, certificates | of the right form and length, without a valid signature |
+//! | ALPN | "lq": so that no dissector interprets the zeros as HTTP |
+//! | first Destination Connection ID of a client | 8 bytes; all packets before the first one from the server have it: 0-RTT, and Initial packets without ACK frame |
 //!
-//! What cannot be written is not written in part: the packet then ends after its UDP header, and a comment says why
+//! A packet that cannot be written completely ends after its UDP header, and a comment gives the reason
 //! ([`Unwritten`]).
 
 mod arrange;
@@ -44,19 +44,19 @@ use quiclab_core::{Packet, PacketSpace};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Why the bytes of a datagram are not written.
+/// Reason for which the bytes of a datagram are not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unwritten {
     /// Its protection is not implemented.
     Gquic,
-    /// The connection ID of the server, or that which stands for it, is longer than in the model, and nothing in the
-    /// datagram is padding.
+    /// The connection ID of the server, or the client's choice in its place, is longer than in the model, and
+    /// nothing in the datagram is padding.
     ConnectionId,
     /// Header protection needs four bytes of packet number and frames (RFC 9001 section 5.4.2).
     TooShort,
-    /// A reader of this capture would restore another packet number.
+    /// A reader of this capture would reconstruct another packet number.
     Number,
-    /// A handshake message has not the length of its fields.
+    /// The length of a handshake message is not that of its fields.
     Message,
 }
 
@@ -74,14 +74,14 @@ impl Unwritten {
     }
 }
 
-/// Which end sent a packet.
+/// Sender of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Sender {
     Client,
     Server,
 }
 
-/// A connection, as the ids of its packets say it: above the flow and its origin, without the role
+/// Identity of a connection, from the ids of its packets: flow and origin, without the role
 /// ([`quiclab_core::EndpointIdentity::first_packet_id`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct ConnectionKey {
@@ -95,14 +95,14 @@ fn identity(id: u64) -> (ConnectionKey, Sender) {
     (key, if id >> 40 & 1 == 0 { Sender::Client } else { Sender::Server })
 }
 
-/// A datagram of lab-quic as it is written.
+/// A written datagram of lab-quic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Written<'a> {
     /// The UDP payload; `None`: it cannot be written.
     pub(crate) payload: Option<&'a [u8]>,
-    /// What a reader has to know of it.
+    /// Note about it for readers.
     pub(crate) comment: Option<String>,
-    /// Lines of a key log, with the first datagram that needs them.
+    /// Lines of a key log, given with the first datagram that needs them.
     pub(crate) secrets: Vec<String>,
 }
 
@@ -115,12 +115,12 @@ pub(crate) struct LabQuic {
 }
 
 impl LabQuic {
-    /// `seed` is that of the run.
+    /// Creates an empty set; `seed` is the seed of the run.
     pub(crate) fn new(seed: u64) -> Self {
         Self { seed, ..Self::default() }
     }
 
-    /// The bytes of `datagram`, the content of `packet`.
+    /// Writes the bytes of `datagram`, the content of `packet`.
     pub(crate) fn write(&mut self, packet: &Packet, datagram: &QuicDatagram) -> Written<'_> {
         let (key, sender) = identity(packet.id);
         let connection = self.connections.entry(key).or_insert_with(|| Connection::new(self.seed, key));
@@ -134,7 +134,7 @@ impl LabQuic {
     }
 }
 
-/// What a dissector that knows RFC 9000 and RFC 9001 cannot read of a datagram.
+/// Content of a datagram that a dissector of RFC 9000 and RFC 9001 cannot read.
 fn caution(datagram: &QuicDatagram) -> Option<String> {
     let multipath = |packet: &QuicPacket| packet.path > 0 || packet.frames.iter().any(is_multipath);
     let packet = datagram.packets.iter().find(|packet| multipath(packet))?;
@@ -161,7 +161,8 @@ fn is_multipath(frame: &QuicFrame) -> bool {
     }
 }
 
-/// What stands for the bytes of a datagram: `modelled by lab-quic, bytes not written: REASON; 1-RTT packet 7: Ping`.
+/// Comment in place of the bytes of a datagram: `modelled by lab-quic, bytes not written: REASON; 1-RTT packet 7:
+/// Ping`.
 fn comment(datagram: &QuicDatagram, reason: Unwritten) -> String {
     let mut text = format!("modelled by lab-quic, bytes not written: {}", reason.reason());
     for packet in &datagram.packets {
@@ -178,7 +179,7 @@ fn comment(datagram: &QuicDatagram, reason: Unwritten) -> String {
     text
 }
 
-/// The name of a frame as the model calls it.
+/// Name of a frame in the model.
 fn frame_name(frame: &QuicFrame) -> String {
     let mut name = format!("{frame:?}");
     name.truncate(name.find(|letter: char| !letter.is_ascii_alphabetic()).unwrap_or(name.len()));

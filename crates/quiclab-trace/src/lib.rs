@@ -1,12 +1,13 @@
-//! Readers and writers of traces: what happened in a run, in the formats of the field's own tools.
+//! Readers and writers of traces: events of a run in the formats of established tools.
 //!
-//! - [`qlog`]: what a QUIC transport did, for qlog tools; export to qlog 0.3 for qvis.
-//! - [`inspect`]: what a qlog file of any stack holds, as a JSON document.
+//! - [`qlog`]: events of a QUIC transport, for qlog tools; export to qlog 0.3 for qvis.
+//! - [`inspect`]: summary of a qlog file of any stack, as a JSON document.
 //! - [`packets`]: packets of any capture or qlog file, one after the other; [`pacing`]: how they are spaced and acknowledged.
-//! - [`pcapng`]: packets at vantage points, with the TLS secrets, for Wireshark; [`capture`]: one file an endpoint.
+//! - [`pcapng`]: packets at vantage points, with the TLS secrets, for Wireshark; [`capture`]: one per
+//! endpoint.
 //!
-//! Virtual time starts at [`EPOCH_UNIX_SECONDS`] in every format that wants calendar time, so that
-//! a qlog and a capture of one run line up.
+//! Virtual time starts at [`EPOCH_UNIX_SECONDS`] in every format that needs calendar time, so that the qlog
+//! file and the capture of a run align.
 
 pub mod capture;
 pub mod inspect;
@@ -19,7 +20,7 @@ pub mod pcapng;
 pub mod qlog;
 mod tcp;
 
-/// Where virtual time zero lies in calendar time: 2000-01-01T00:00:00Z, in seconds since 1970.
+/// Calendar time of virtual time zero: 2000-01-01T00:00:00Z, in seconds since 1970.
 ///
-/// It is the same for every run, because equal runs must give equal bytes.
+/// It is the same for every run, because equal runs must produce equal bytes.
 pub const EPOCH_UNIX_SECONDS: u64 = 946_684_800;

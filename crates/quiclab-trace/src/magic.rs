@@ -1,20 +1,20 @@
-//! The first bytes of files.
+//! File formats by the first bytes of files.
 
-/// Bytes at the beginning of a file that tell what it is.
+/// Number of bytes at the beginning of a file that identify its format.
 pub(crate) const HEAD_BYTES: u64 = 16;
-/// Type of a pcapng section header block, which reads the same in both byte orders.
+/// Type of a pcapng section header block, which is the same in both byte orders.
 pub(crate) const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 
-/// How the records of a pcap file are to be read.
+/// Layout of the records of a pcap file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PcapLayout {
     pub(crate) big_endian: bool,
     pub(crate) nanoseconds: bool,
-    /// Bytes of the header of a record.
+    /// Length of the header of a record.
     pub(crate) record_bytes: usize,
 }
 
-/// What the first four bytes of a file say, if they are those of pcap.
+/// Layout of a pcap file by its first four bytes; `None` if they are not those of pcap.
 pub(crate) fn pcap_layout(magic: [u8; 4]) -> Option<PcapLayout> {
     let known = |number: u32| match number {
         0xa1b2_c3d4 => Some((false, 16)),

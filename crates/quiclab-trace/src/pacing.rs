@@ -1,4 +1,4 @@
-//! How packets are spaced and acknowledged.
+//! Analysis of the spacing and acknowledgement of packets.
 
 mod acks;
 mod clusters;

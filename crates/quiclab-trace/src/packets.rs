@@ -1,7 +1,7 @@
 //! Packets of a capture from any source, in order, for any file format.
 //!
-//! A reader turns a file into [`ObservedPacket`] packets of flows and gives them to a [`Sink`] as it reads; nothing of the file
-//! stays in memory. What cannot be read is counted by what it is ([`Problems`]), and reading goes on where it can.
+//! A reader passes a file as [`ObservedPacket`] packets of flows to a [`Sink`] while it reads; no part of the file stays in
+//! memory. Unreadable items are counted by kind ([`Problems`]), and reading continues where it can.
 
 mod capture;
 mod copies;
@@ -34,25 +34,25 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
-/// What a flow is carried by.
+/// Protocol that carries a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
     /// TCP.
     Tcp,
-    /// QUIC, seen as such: by a long header, by keys, or in a qlog file.
+    /// QUIC, identified by a long header, by keys, or by a qlog file.
     Quic,
-    /// UDP of which nothing else is known.
+    /// UDP with unknown content.
     Udp,
 }
 
-/// A flow of a capture: the ends in the order in which they sent their first packet.
+/// A flow of a capture: its endpoints in the order in which they sent their first packet.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Flow {
-    /// What carries it.
+    /// Its protocol.
     pub protocol: Protocol,
-    /// Addresses and ports; `None` where a qlog file does not tell them.
+    /// Addresses and ports; `None` where a qlog file does not contain them.
     pub ends: Option<[SocketAddr; 2]>,
-    /// What the file calls it (original connection ID, title of a qlog trace), or nothing.
+    /// Name in the file (original connection ID, title of a qlog trace), or empty.
     pub name: String,
 }
 
@@ -61,19 +61,20 @@ pub struct Flow {
 pub struct ObservedPacket<'a> {
     /// Nanoseconds on the clock of the capture.
     pub at: i64,
-    /// From the second end of the flow to the first.
+    /// Whether it goes from the second end of the flow to the first.
     pub backward: bool,
-    /// Bytes of the frame, with its link-layer header where the file has one, without checksum. At least those of IP.
+    /// Bytes of the frame, with its link-layer header where the file has one, without checksum. At least the bytes of
+    /// the IP packet.
     pub frame_bytes: u32,
     /// Bytes of the outermost IP packet.
     pub packet_bytes: u32,
     /// Bytes of TCP or UDP payload.
     pub payload_bytes: u32,
-    /// What it says of itself.
+    /// Content of the packet.
     pub content: Content<'a>,
 }
 
-/// The number of a packet of application data: each path of Multipath QUIC counts by itself
+/// Number of a packet of application data: each path of Multipath QUIC has its own numbers
 /// (draft-ietf-quic-multipath-21 section 2.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketNumber {
@@ -92,7 +93,7 @@ pub struct AckRange {
     pub numbers: RangeInclusive<u64>,
 }
 
-/// What a packet says of itself.
+/// Content of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Content<'a> {
     /// A TCP segment.
@@ -103,76 +104,76 @@ pub enum Content<'a> {
         acknowledgement: Option<u32>,
         /// Bytes of sequence space: payload, and one each for SYN and FIN.
         length: u32,
-        /// SYN, FIN or RST is set.
+        /// Whether SYN, FIN or RST is set.
         control: bool,
         /// Receive window as in the header.
         window: u16,
         /// Length of the SACK option in blocks.
         sack_blocks: u8,
     },
-    /// A QUIC datagram that could be read: its packets of application data (0-RTT and 1-RTT). Without any, it is one
-    /// of the handshake alone, in a connection whose secrets are known.
+    /// A QUIC datagram that could be read: its packets of application data (0-RTT and 1-RTT). A datagram without any
+    /// contains only handshake packets, in a connection whose secrets are known.
     Quic {
-        /// Packet numbers; mostly one.
+        /// Packet numbers; usually one.
         numbers: &'a [PacketNumber],
-        /// What ACK frames acknowledge of application data, ascending; `None` without such a frame.
+        /// Packets of application data that its ACK frames acknowledge, ascending; `None` without one.
         acknowledged: Option<&'a [AckRange]>,
-        /// Whether a packet of it, of the handshake or of application data, asks for an acknowledgement: it has frames
-        /// other than ACK, PADDING and CONNECTION_CLOSE (RFC 9002 section 2), or could not be read.
+        /// Whether a packet in it, of the handshake or of application data, is ack-eliciting: it has frames other than
+        /// ACK, PADDING and CONNECTION_CLOSE (RFC 9002 section 2), or could not be read.
         ack_eliciting: bool,
     },
     /// An acknowledgement that newly covers this number of packets, as reported by an endpoint of quiclab.
     Acknowledges(u64),
-    /// Only size and time: a QUIC datagram without keys, or any UDP.
+    /// Only size and time are known: a QUIC datagram without keys, or other UDP.
     Opaque,
 }
 
-/// What is told about packets as they are read.
+/// Receiver of packets while they are read.
 pub trait Sink {
-    /// A new flow; its packets have this index.
+    /// Receives a new flow; its packets have this index.
     fn flow(&mut self, index: usize, flow: &Flow);
 
-    /// Something more is known of a flow than when it began: its protocol or its name.
+    /// Receives a protocol or name of a flow that was not known when it began.
     fn better_known(&mut self, index: usize, flow: &Flow);
 
-    /// A packet, in the order of the file.
+    /// Receives a packet, in the order of the file.
     fn packet(&mut self, index: usize, packet: &ObservedPacket<'_>);
 }
 
-/// What could not be read, counted by a few words that say what it is.
+/// Numbers of unreadable items by kind, each named in a few words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems(BTreeMap<&'static str, u64>);
 
 impl Problems {
-    /// One more of a kind.
+    /// Counts one of a kind.
     pub fn count(&mut self, kind: &'static str) {
         self.add(kind, 1);
     }
 
-    /// So many more of a kind; none leaves no trace.
+    /// Adds `number` of a kind; zero adds no entry.
     pub fn add(&mut self, kind: &'static str, number: u64) {
         if number > 0 {
             *self.0.entry(kind).or_default() += number;
         }
     }
 
-    /// Kinds and how often, in the order of their names.
+    /// Kinds and their counts, in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         self.0.iter().map(|(kind, count)| (*kind, *count))
     }
 }
 
-/// What a file is, besides its packets.
+/// Properties of a file besides its packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// `pcapng`, `pcap`, `qlog`, with `, gzip` where it is compressed.
+    /// `pcapng`, `pcap`, `qlog`, with `, gzip` if it is compressed.
     pub format: String,
     /// Frames or events read, of all kinds.
     pub frames: u64,
-    /// Frames that show a packet that another one has shown.
+    /// Number of frames that are copies of a packet in an earlier frame.
     pub copies: u64,
-    /// What could not be read.
+    /// Unreadable items.
     pub problems: Problems,
-    /// Sentences that a user should know: why nothing is decrypted, where the file broke off.
+    /// Notes for the user: why nothing is decrypted, where the file is truncated.
     pub notes: Vec<String>,
 }

@@ -7,9 +7,9 @@
 //! lab-quic become real ones, with secrets; the few that cannot be written have a comment (`opt_comment`) instead.
 //! Key log lines go into Decryption Secrets Blocks, so one file is all that Wireshark needs.
 //!
-//! Blocks are written by the crate pcap-file. It does not know Decryption Secrets Blocks, and its
-//! packet block wants a vector of options for each packet, so those two are laid out here and
-//! written as raw blocks. Byte order is little-endian on every machine: equal runs, equal bytes.
+//! Blocks are written by the crate pcap-file. It does not know Decryption Secrets Blocks, and its packet
+//! block needs a vector of options for each packet, so these two are encoded here and written as raw blocks.
+//! Byte order is little-endian on every machine: equal runs, equal bytes.
 
 use crate::EPOCH_UNIX_SECONDS;
 use crate::ip;
@@ -36,12 +36,12 @@ const NANOSECONDS: u8 = 9;
 const BLOCK_OVERHEAD: usize = 12;
 const OUTPUT_BUFFER_BYTES: usize = 1 << 18;
 
-/// Which way a packet passes an interface.
+/// Direction in which a packet passes an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heading {
-    /// It arrives.
+    /// The packet arrives.
     Inbound,
-    /// It departs.
+    /// The packet departs.
     Outbound,
 }
 
@@ -49,9 +49,9 @@ pub enum Heading {
 pub struct PcapngWriter<W: Write> {
     blocks: PcapNgWriter<BufWriter<W>>,
     interfaces: usize,
-    /// Lines already written: both ends tell the same secrets.
+    /// Lines already written: both endpoints report the same secrets.
     secrets: BTreeSet<String>,
-    /// Window scales that the SYNs in the file have announced.
+    /// Window scales announced by the SYNs in the file.
     scales: WindowScales,
     /// Connections of lab-quic.
     lab_quic: LabQuic,
@@ -60,10 +60,10 @@ pub struct PcapngWriter<W: Write> {
 }
 
 impl<W: Write> PcapngWriter<W> {
-    /// A file in `out` with an interface for each name; `out` needs no buffer of its own.
+    /// Creates a file in `out` with an interface for each name; `out` needs no buffer of its own.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn new(out: W, interfaces: &[&str]) -> io::Result<Self> {
         let out = BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, out);
         let mut blocks = PcapNgWriter::with_endianness(out, Endianness::Little).map_err(io_error)?;
@@ -88,7 +88,7 @@ impl<W: Write> PcapngWriter<W> {
         })
     }
 
-    /// With the seed of the run, from which the keys and connection IDs of lab-quic follow; without: 0.
+    /// Sets the seed of the run, from which the keys and connection IDs of lab-quic are derived; default: 0.
     #[must_use]
     pub fn with_seed(self, seed: u64) -> Self {
         Self { lab_quic: LabQuic::new(seed), ..self }
@@ -101,7 +101,7 @@ impl<W: Write> PcapngWriter<W> {
     /// the file is not repeated.
     ///
     /// # Errors
-    /// Those of the output; `InvalidInput` if `line` holds more than one line.
+    /// Errors of the output; `InvalidInput` if `line` contains more than one line.
     pub fn secret(&mut self, line: &str) -> io::Result<()> {
         let line = line.trim_end();
         if line.contains(['\n', '\r']) {
@@ -121,7 +121,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Adds `packet`, which passes the interface with this index at `now`.
     ///
     /// # Errors
-    /// Those of the output; `InvalidInput` if there is no such interface.
+    /// Errors of the output; `InvalidInput` if there is no such interface.
     pub fn packet(
         &mut self,
         now: Time,
@@ -179,10 +179,10 @@ impl<W: Write> PcapngWriter<W> {
         self.write(ENHANCED_PACKET_BLOCK)
     }
 
-    /// Writes what is left and gives the output back.
+    /// Writes the remaining data and returns the output.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Errors of the output.
     pub fn finish(self) -> io::Result<W> {
         let mut out = self.blocks.into_inner();
         out.flush()?;
@@ -215,7 +215,7 @@ impl<W: Write> PcapngWriter<W> {
     }
 }
 
-/// Writing can fail in the output only.
+/// Converts an error: only the output can fail in writing.
 fn io_error(error: PcapError) -> io::Error {
     match error {
         PcapError::IoError(error) => error,

@@ -1,9 +1,9 @@
-//! qlog: what a QUIC transport did, as JSON text sequences.
+//! qlog: events of a QUIC transport as JSON text sequences.
 //!
 //! After draft-ietf-quic-qlog-main-schema-14 (file schema `sequential`, RFC 7464 records) and
-//! draft-ietf-quic-qlog-quic-events-13 (events), both of July 2026. Later drafts may rename fields:
-//! the header of a file says which draft it follows. `schema/qlog-sequential.schema.json` is the
-//! part used here as a JSON schema, against which the tests check every record.
+//! draft-ietf-quic-qlog-quic-events-13 (events), both of July 2026. Later drafts may rename fields: the
+//! header of a file specifies its draft. `schema/qlog-sequential.schema.json` is the part used here as a JSON
+//! schema, against which the tests check every record.
 //!
 //! | transport event | qlog event |
 //! | --- | --- |
@@ -12,14 +12,14 @@
 //! | recovery state | `quic:congestion_state_updated` if the phase has changed, then |
 //! | | `quic:recovery_metrics_updated` with the metrics that have changed |
 //! | acknowledgement received | none: the ACK frame is in its packet |
-//! | secret | none: secrets belong into the capture, see [`crate::pcapng`] |
+//! | secret | none: secrets belong in the capture, see [`crate::pcapng`] |
 //!
-//! The recovery event has three metrics of quiclab's own beside the draft's, `lost_packets`,
+//! The recovery event has three metrics of quiclab in addition to the draft's, `lost_packets`,
 //! `spurious_losses` and `congestion_events` ("can contain any number of unspecified fields"). Congestion
 //! states are the phases of [`Phase`](quiclab_core::Phase) by name: the draft leaves them to the algorithm.
 //!
-//! Each event is written by hand into one reusable buffer: a simulation with qlog at both ends must
-//! not take twice the time of one without.
+//! Each event is written without a serialiser into one reusable buffer: a simulation with qlog at both
+//! endpoints must not take twice the time of one without.
 
 mod convert;
 mod export;
@@ -45,22 +45,22 @@ pub const EVENT_SCHEMA: &str = "urn:ietf:params:qlog:events:quic-13";
 pub const FILE_SCHEMA: &str = "urn:ietf:params:qlog:file:sequential";
 /// First byte of every record (RFC 7464 section 2.2).
 const RECORD_SEPARATOR: u8 = 0x1e;
-/// The buffer goes to the output once it holds this many bytes.
+/// The buffer is written to the output once it has this many bytes.
 const FLUSH_BYTES: usize = 1 << 16;
 // The header states the epoch as text.
 const _: () = assert!(EPOCH_UNIX_SECONDS == 946_684_800);
 const WALL_CLOCK_TIME: &str = "2000-01-01T00:00:00.000Z";
 
-/// What the header of a qlog file says about its trace.
+/// Description of the trace in the header of a qlog file.
 #[derive(Clone, Debug)]
 pub struct QlogTrace {
     /// Title of the trace, such as the name of the scenario.
     pub title: String,
     /// Name of the vantage point, such as the name of the endpoint.
     pub name: String,
-    /// Which side of the connection the vantage point is.
+    /// Role of the vantage point in the connection.
     pub role: Role,
-    /// Connection or flow that all events belong to, where several traces must be told apart.
+    /// Connection or flow that all events belong to, if several traces must be distinguished.
     pub group_id: Option<String>,
     /// Exponent by which the ACK Delay fields of both sides are scaled (RFC 9000 section 18.2).
     /// The transports here keep the default, 3.
@@ -68,24 +68,24 @@ pub struct QlogTrace {
 }
 
 impl QlogTrace {
-    /// A trace of the endpoint `name` without title and group.
+    /// Describes a trace of the endpoint `name` without title and group.
     #[must_use]
     pub fn new(name: impl Into<String>, role: Role) -> Self {
         Self { title: String::new(), name: name.into(), role, group_id: None, ack_delay_exponent: 3 }
     }
 }
 
-/// Writes what a transport tells as qlog.
+/// Writes the events of a transport as qlog.
 ///
-/// An observer cannot fail, so the writer keeps the first error, writes nothing after it, and
-/// returns it from [`QlogWriter::finish`]. Whoever gives the writer away as a boxed observer takes
-/// a [`QlogStatus`] before. Dropping the writer writes what is left.
+/// An observer cannot fail, so the writer keeps the first error, writes nothing after it, and returns it from
+/// [`QlogWriter::finish`]. Before the writer is passed on as a boxed observer, get its [`QlogStatus`].
+/// Dropping the writer writes the remaining data.
 pub struct QlogWriter {
     out: Box<dyn Write + Send>,
-    /// Events not yet handed to `out`.
+    /// Events not yet written to `out`.
     buffer: Vec<u8>,
     ack_delay_exponent: u8,
-    /// The metrics as last logged; `None` before the first recovery event.
+    /// Metrics as last logged; `None` before the first recovery event.
     logged: Option<RecoveryState>,
     status: QlogStatus,
 }
@@ -95,7 +95,7 @@ pub struct QlogWriter {
 pub struct QlogStatus(Arc<OnceLock<io::Error>>);
 
 impl QlogStatus {
-    /// The first error of the output; `None` as long as all is well.
+    /// First error of the output; `None` if there was none.
     #[must_use]
     pub fn error(&self) -> Option<&io::Error> {
         self.0.get()
@@ -103,7 +103,7 @@ impl QlogStatus {
 }
 
 impl QlogWriter {
-    /// A writer to `out`, which needs no buffer of its own.
+    /// Creates a writer to `out`, which needs no buffer of its own.
     #[must_use]
     pub fn new(out: Box<dyn Write + Send>, trace: &QlogTrace) -> Self {
         let mut buffer = Vec::with_capacity(2 * FLUSH_BYTES);
@@ -112,16 +112,16 @@ impl QlogWriter {
         Self { out, buffer, ack_delay_exponent, logged: None, status: QlogStatus::default() }
     }
 
-    /// A handle that tells, also after the writer is gone, whether all was written.
+    /// Handle that reports, also after the writer is dropped, whether writing succeeded.
     #[must_use]
     pub fn status(&self) -> QlogStatus {
         self.status.clone()
     }
 
-    /// Writes what is left.
+    /// Writes the remaining data.
     ///
     /// # Errors
-    /// The first error of the output since the writer was made.
+    /// The first error of the output since the writer was created.
     pub fn finish(mut self) -> io::Result<()> {
         self.flush();
         self.status.error().map_or(Ok(()), |error| Err(io::Error::new(error.kind(), error.to_string())))
@@ -159,7 +159,7 @@ impl QlogWriter {
         end(out);
     }
 
-    /// Logs a phase and metrics that differ from the last event; none, no event.
+    /// Logs a phase and metrics that differ from the last event; without differences, no event.
     fn recovery(&mut self, now: Time, state: &RecoveryState) {
         let last = self.logged.replace(*state);
         if last.as_ref() == Some(state) {
@@ -266,7 +266,7 @@ fn begin(out: &mut Vec<u8>, now: Time, event: &str) {
     raw(out, "\",\"data\":{");
 }
 
-/// Appends the end of a record that `begin` has begun.
+/// Appends the end of a record that `begin` started.
 fn end(out: &mut Vec<u8>) {
     raw(out, "}}\n");
 }

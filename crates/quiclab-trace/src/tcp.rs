@@ -9,7 +9,7 @@
 //! | SYN | MSS; SACK-permitted and timestamps in 12 bytes, or either after two NOPs; AccECN (SYN-ACK), NOP; NOP, window scale |
 //! | other | NOP, NOP, timestamps; AccECN; SACK, with AccECN and NOPs as [`quiclab_core::AccEcnOption::length`] counts them |
 //!
-//! What differs from a segment on a wire:
+//! Differences from a segment on a network:
 //!
 //! | field | value |
 //! | --- | --- |
@@ -33,22 +33,22 @@ const SACK_PERMITTED: [u8; 2] = [4, 2];
 const SACK: u8 = 5;
 const TIMESTAMPS: [u8; 2] = [8, 10];
 
-/// Window scales that the SYNs of a capture have announced, by direction.
+/// Window scales announced by the SYNs of a capture, by direction.
 #[derive(Debug, Default)]
 pub(crate) struct WindowScales(BTreeMap<FiveTuple, Option<u8>>);
 
 impl WindowScales {
-    /// Keeps what `segment` announces, if it is a SYN.
+    /// Stores the window scale of `segment` if it is a SYN.
     pub(crate) fn note(&mut self, tuple: FiveTuple, segment: &Segment) {
         if let Some(SegmentOptions::Syn { window_scale, .. }) = segment.options.as_deref() {
             self.0.insert(tuple, *window_scale);
         }
     }
 
-    /// Shift of the windows that `tuple` sends outside of SYNs: what its SYN announced, or 0 if none was seen.
+    /// Shift of the windows in segments of `tuple` other than SYNs: from its SYN, or 0 if none was seen.
     ///
-    /// Both ends "MUST send Window Scale options in their <SYN> segments to enable window scaling in
-    /// either direction" (RFC 7323 section 2.2): a SYN without one from the other end turns it off.
+    /// Both ends "MUST send Window Scale options in their <SYN> segments to enable window scaling in either
+    /// direction" (RFC 7323 section 2.2): a SYN of the peer without one disables it.
     fn shift(&self, tuple: FiveTuple) -> u8 {
         match (self.0.get(&tuple), self.0.get(&tuple.reverse())) {
             (_, Some(None)) | (None | Some(None), _) => 0,
@@ -57,8 +57,8 @@ impl WindowScales {
     }
 }
 
-/// Length of the header of `segment`. `available` is what the packet's length leaves for it, which tells
-/// whether the connection has timestamps.
+/// Length of the header of `segment`. `available`: bytes of the packet that are available for it, which
+/// determine whether the connection has timestamps.
 pub(crate) fn header_bytes(segment: &Segment, available: usize) -> usize {
     segment.header_bytes(timestamps(segment, available)) as usize
 }
@@ -140,7 +140,7 @@ fn options(out: &mut Vec<u8>, segment: &Segment, timestamps: bool) {
         stamps(out, segment);
     }
     let blocks = segment.sack();
-    // bytes of the option over a word, which the NOPs of SACK may hold
+    // bytes of the option beyond a word, which may take the place of NOPs of SACK
     let mut over = 0;
     if let Some(option) = segment.accecn() {
         accurate_ecn(out, option);
@@ -152,7 +152,7 @@ fn options(out: &mut Vec<u8>, segment: &Segment, timestamps: bool) {
     }
     if !blocks.is_empty() {
         out.resize(out.len() + 2 - over, NOP);
-        // kind, length and eight bytes a block (RFC 2018 section 3)
+        // kind, length and eight bytes per block (RFC 2018 section 3)
         out.extend_from_slice(&[SACK, 2 + 8 * blocks.len() as u8]);
         for &(left, right) in blocks {
             out.extend_from_slice(&low_bits(left));

@@ -1,5 +1,5 @@
-//! Reading a qlog of any length takes the memory of what is shown. One test, because it counts what the
-//! whole process allocates.
+//! Reading a qlog of any length takes the memory of the data that are shown. One test, because it counts all
+//! allocations of the process.
 
 #[path = "support/memory.rs"]
 mod memory;

@@ -1,5 +1,5 @@
 //! Reading the packets of a qlog of any length takes the memory of a record; of a capture that of its connections, whatever
-//! addresses their packets have. One test, because it counts what the whole process allocates.
+//! addresses their packets have. One test, because it counts all allocations of the process.
 
 #[allow(dead_code, reason = "each test program uses a part")]
 #[path = "support/frames.rs"]
@@ -19,7 +19,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
-/// Adds up.
+/// A sink that sums up packets.
 #[derive(Debug, Default, PartialEq)]
 struct Sums {
     flows: u64,
@@ -72,7 +72,7 @@ fn memory_does_not_depend_on_the_length() {
             read_qlog(open, "x", sums).unwrap()
         });
     }
-    // zeros of packets compress to a small part, so this is a bomb of a kind, too
+    // zeros of packets compress to a small part, so this is also a kind of decompression bomb
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packets_memory.qlog.gz");
     let mut out = GzEncoder::new(File::create(&path).unwrap(), Compression::fast());
     std::io::copy(&mut Generated::new(records, true), &mut out).unwrap();
@@ -98,11 +98,11 @@ impl Sink for Flows {
     }
 }
 
-/// A connection whose packets come from an address each: they are of the connection, and not all addresses are remembered.
+/// A connection whose packets have a different address each: they belong to it, and not all addresses are stored.
 fn addresses_of_a_connection() {
     const PACKETS: u32 = 150_000;
     let id = [0xc1; 8];
-    // a Handshake packet of version 1, from the end that wants to be called so
+    // a Handshake packet of version 1, from the endpoint with this connection ID
     let first = [&[0xe0, 0, 0, 0, 1, 8][..], &[0x5e; 8], &[8], &id, &[30], &[0; 30]].concat();
     let mut packets = vec![ipv4(&udp(&first), 17)];
     for number in 1..PACKETS {

@@ -1,4 +1,4 @@
-//! The reader of captures and of key logs: what it makes of anything, with secrets and without.
+//! The reader of captures and of key logs with arbitrary input, with and without secrets.
 
 use super::packets::Made;
 use super::{bytes, mutate};
@@ -7,10 +7,10 @@ use quiclab_fuzz::target;
 use quiclab_trace::packets::{Flow, KeyLog, ObservedPacket, Reading, Sink, read_capture};
 use std::ops::ControlFlow;
 
-/// A connection with its secrets inside.
+/// A capture of a connection that contains its secrets.
 const QUIC: &[u8] = include_bytes!("../../../quiclab-trace/tests/data/quic.pcapng");
 
-/// Counts, and looks at what is promised of a packet.
+/// Counts packets and checks their invariants.
 #[derive(Default)]
 struct Counted {
     flows: usize,
@@ -49,7 +49,7 @@ fn block(kind: u32, body: &[u8]) -> Vec<u8> {
     [&kind.to_le_bytes(), &length, body, padding, &length].concat()
 }
 
-/// A pcapng file of these frames, of a link type.
+/// A pcapng file of these frames with a link type.
 fn file(link: u16, frames: &[Vec<u8>]) -> Vec<u8> {
     let mut file =
         block(0x0a0d_0d0a, &[&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat());
@@ -83,7 +83,7 @@ fn captures_of_anything() {
     });
 }
 
-/// Headers that lead to another one, as in `layers.rs` and `tunnel.rs`: Ethernet, PPP, MPLS, GRE, and tunnels in UDP.
+/// Headers that contain another one, as in `layers.rs` and `tunnel.rs`: Ethernet, PPP, MPLS, GRE, and tunnels in UDP.
 fn around(mut inside: Vec<u8>, chain: &[(u8, u8, u8)]) -> Vec<u8> {
     for &(kind, first, second) in chain {
         let ports = [4789_u16, 8472, 4790, 6081, 2152, 1701, 4341, 37008, 3544, 4754, 6635, 51820];

@@ -1,4 +1,4 @@
-//! The configuration: not from the network, but written by people, and read with root's rights.
+//! The configuration: not from the network, but written by users, and read with root privileges.
 
 use super::mutate;
 use bolero::produce;
@@ -50,7 +50,7 @@ server = "192.0.2.1:4434"
 congestion_control = "new_reno"
 "#;
 
-/// What the rest of the program relies on.
+/// Invariants that the rest of the program relies on.
 fn check(config: &Config) {
     assert!((576..=9000).contains(&config.mtu));
     assert!((1..=15).contains(&config.interface.len()) && !config.interface.contains('/'));
@@ -74,7 +74,7 @@ fn check(config: &Config) {
     }
 }
 
-/// The line is one of the text, and what is shown of it has no escape sequence for a terminal and no key.
+/// The line is one of the text, and its displayed form contains no terminal escape sequence and no key.
 fn check_place(location: &Location, text: &str, shown: &str) {
     if let Some((line, _)) = location.line_and_column() {
         assert!((1..=text.matches('\n').count() + 1).contains(&line), "{shown}");

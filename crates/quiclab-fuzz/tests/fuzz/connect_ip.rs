@@ -1,4 +1,4 @@
-//! CONNECT-IP: what comes from a stranger on the streams of HTTP/3 and in its datagrams.
+//! CONNECT-IP: arbitrary input from an unknown peer on the streams of HTTP/3 and in its datagrams.
 
 use super::{bytes, mutate};
 use bolero::{TypeGenerator, produce};
@@ -32,7 +32,7 @@ fn integers() {
 fn strings_of_huffman_codes() {
     target(2000, produce::<(Vec<u8>, u8)>(), |(coded, most)| {
         if let Some(text) = huffman::decode(coded, usize::from(*most)) {
-            // a code has 5 to 30 bits, and the padding 7 at most
+            // a code has 5 to 30 bits, and the padding at most 7
             let bits = coded.len() * 8;
             assert!(
                 text.len() <= usize::from(*most) && text.len() * 5 <= bits && bits <= text.len() * 30 + 7
@@ -119,7 +119,7 @@ fn content_of_capsules() {
     });
 }
 
-/// What an end gets on its streams, and how it is divided.
+/// Bytes that an endpoint receives on its streams, and their division.
 #[derive(Clone, Debug, TypeGenerator)]
 struct Streams {
     client: bool,
@@ -135,7 +135,7 @@ fn target_of() -> Target {
     Target { authority: "vpn.example".to_owned(), path: "/".to_owned() }
 }
 
-/// The bytes of both streams as the other end may send them.
+/// Bytes of both streams as the peer may send them.
 fn sent(streams: &Streams) -> [(bool, Vec<u8>); 3] {
     let role = if streams.client { Role::Server } else { Role::Client };
     let mut peer = Http3::new(role, target_of());
@@ -153,7 +153,7 @@ fn sent(streams: &Streams) -> [(bool, Vec<u8>); 3] {
     [(true, control), (false, request), (true, streams.other.clone())]
 }
 
-/// Feeds an end, each stream in pieces of these lengths; what it gives until it fails.
+/// Feeds an endpoint, each stream in pieces of these lengths; returns its events up to the first error.
 fn feed(streams: &Streams, pieces: &[u8]) -> (Vec<Http3Event>, Option<Http3Error>) {
     let role = if streams.client { Role::Client } else { Role::Server };
     let mut end = Http3::new(role, target_of());
@@ -203,7 +203,7 @@ fn streams_of_anything_in_pieces() {
         let whole = feed(streams, &[]);
         for pieces in [&[1][..], &streams.pieces] {
             let other = feed(streams, pieces);
-            // an error ends the connection, whatever came before it in the same piece
+            // an error ends the connection, whatever precedes it in the same piece
             assert_eq!(other.1.is_some(), whole.1.is_some(), "{pieces:?}: {other:?} {whole:?}");
             assert!(other.1.is_some() || other == whole, "{pieces:?}: {other:?} {whole:?}");
         }

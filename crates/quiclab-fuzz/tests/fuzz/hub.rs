@@ -1,4 +1,4 @@
-//! The QUIC endpoint of the VPN among strangers: random datagrams, and those of a client spoilt, repeated, out of order.
+//! The QUIC endpoint of the VPN with unknown peers: random datagrams, and corrupted, replayed, reordered ones.
 
 use super::mutate;
 use bolero::{TypeGenerator, produce};
@@ -13,20 +13,20 @@ use std::net::SocketAddr;
 const HALF_OPEN: usize = 4;
 const RTT: Duration = Duration::from_millis(10);
 
-/// What happens to the next datagram of the client, or beside it.
+/// Event at the next datagram of the client, or in addition to it.
 #[derive(Clone, Debug, TypeGenerator)]
 enum Event {
     Pass,
     PassAll,
     Drop,
     Twice,
-    /// It comes changed, and then not itself.
+    /// It arrives modified, and the original is lost.
     Spoilt([(u16, u8, u8); 2]),
-    /// An earlier one again, from this port of somebody else or from the client.
+    /// An earlier one is replayed, from this port of another host or from the client.
     Replayed(u8, Option<u8>),
-    /// Long and short headers of QUIC, and anything.
+    /// Long and short headers of QUIC, and arbitrary bytes.
     Random(u8, u8, Vec<u8>),
-    /// A first datagram of another connection: RFC 9000 section 17.2.2, as long as section 14.1 wants it.
+    /// A first datagram of another connection: RFC 9000 section 17.2.2, as long as section 14.1 requires.
     Initial(u8, [u8; 8], Vec<u8>),
     Wait(u8),
 }
@@ -35,7 +35,7 @@ struct Lab {
     client: TunnelEndpoint,
     server: TunnelEndpoint,
     now: Time,
-    /// Datagrams of the client that have not come to the server, and those that have left.
+    /// Datagrams of the client in transit to the server, and all that were sent.
     under_way: Vec<Packet>,
     seen: Vec<Packet>,
     sent: u64,
@@ -93,7 +93,7 @@ impl Lab {
         lab
     }
 
-    /// Everything that is due now; what the server sends comes to the client at once.
+    /// Processes everything that is due; the client receives the server's datagrams immediately.
     fn settle(&mut self) {
         let now = self.now;
         for _ in 0..100 {
@@ -133,7 +133,7 @@ impl Lab {
         assert!(self.server.sessions().len() <= 2);
     }
 
-    /// The client sends a number if it can.
+    /// Sends a number from the client if possible.
     fn say(&mut self) {
         for session in self.client.sessions() {
             let cargo = TunnelPayload::Bytes(Bytes::copy_from_slice(&self.sent.to_be_bytes()));
@@ -203,7 +203,7 @@ fn live_through(kind: CarrierKind, events: &[Event]) {
     for event in events {
         lab.happen(event);
     }
-    // service continues: undisturbed, the session opens and carries
+    // service continues: without disturbance, the session opens and carries data
     let (mut before, start) = (None, lab.now);
     loop {
         lab.happen(&Event::PassAll);

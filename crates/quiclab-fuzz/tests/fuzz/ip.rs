@@ -1,4 +1,4 @@
-//! `quiclab_core::ip` and the keys of flows: what comes out of the device or out of a peer's datagrams.
+//! `quiclab_core::ip` and the keys of flows: packets from the device or from a peer's datagrams.
 
 use super::packets::{Made, folded, pseudo, words};
 use super::{bytes, mutate};
@@ -12,7 +12,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 const ROUTER: (Option<Ipv4Addr>, Option<Ipv6Addr>) =
     (Some(Ipv4Addr::new(10, 9, 9, 9)), Some(Ipv6Addr::new(0xfd99, 0, 0, 0, 0, 0, 0, 9)));
 
-/// A packet, and how it is spoilt: not at all in half of the cases.
+/// A packet and its corruption, none in half of the cases.
 type Spoilt = (Made, Option<Vec<(u16, u8, u8)>>);
 
 fn packet((made, changes): &Spoilt) -> Vec<u8> {
@@ -160,7 +160,7 @@ fn keys_of_packets_are_those_of_their_ports() {
         let tuple = FiveTuple::new(protocol, end(header.source, a, b), end(header.destination, c, d));
         let key = FlowKey::of_ip(&packet);
         assert_eq!(key == tuple.into(), header.fragment.is_none());
-        // what is above does not count
+        // the layers above do not count
         let mut other = packet.clone();
         other[header.payload + 4..].fill(0xa5);
         assert_eq!(FlowKey::of_ip(&other), key);

@@ -1,4 +1,4 @@
-//! Every parser of bytes from outside, of the tunnel, of captures and of qlog files: what it makes of anything at all.
+//! All parsers of external bytes, of the tunnel, of captures and of qlog files, with arbitrary input.
 
 #![allow(missing_docs)]
 
@@ -16,12 +16,12 @@ mod wire;
 use bolero::ValueGenerator;
 use bolero::produce;
 
-/// Up to `most` bytes of anything.
+/// Up to `most` arbitrary bytes.
 fn bytes(most: usize) -> impl ValueGenerator<Output = Vec<u8>> + std::panic::RefUnwindSafe {
     produce::<Vec<u8>>().with().len(0..=most)
 }
 
-/// Replaces, inserts, removes bytes: what a mutated message is made by.
+/// Mutates a message: replaces, inserts and removes bytes.
 fn mutate(mut message: Vec<u8>, changes: &[(u16, u8, u8)]) -> Vec<u8> {
     for &(at, kind, value) in changes {
         if message.is_empty() {

@@ -1,8 +1,8 @@
-//! IP packets that are right, or nearly, made of a few random values.
+//! IP packets that are valid, or nearly, generated from a few random values.
 
 use bolero::TypeGenerator;
 
-/// A packet of TCP, UDP, ICMP or anything, in IPv4 or IPv6, with options and extension headers.
+/// A packet of TCP, UDP, ICMP or another protocol, in IPv4 or IPv6, with options and extension headers.
 #[derive(Clone, Debug, TypeGenerator)]
 pub struct Made {
     pub six: bool,
@@ -13,7 +13,7 @@ pub struct Made {
     identification: u16,
     ports: (u16, u16),
     pub flags: u8,
-    /// Of IPv4, or extension headers of IPv6.
+    /// Options of IPv4, or extension headers of IPv6.
     options: u8,
     pub mss: Option<(u8, u16)>,
     pub data: u16,
@@ -26,7 +26,7 @@ impl Made {
         PROTOCOLS[usize::from(self.protocol) % PROTOCOLS.len()]
     }
 
-    /// The bytes, with right lengths and, in TCP, a right checksum.
+    /// Bytes of the packet, with correct lengths and, in TCP, a correct checksum.
     pub fn bytes(&self) -> Vec<u8> {
         let mut above = Vec::new();
         above.extend(self.ports.0.to_be_bytes());
@@ -91,12 +91,12 @@ impl Made {
     }
 }
 
-/// Sum of 16-bit words, written a second time: RFC 1071 section 1.
+/// Sum of 16-bit words, implemented a second time: RFC 1071 section 1.
 pub fn words(bytes: &[u8]) -> u32 {
     bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0))).sum()
 }
 
-/// Ones' complement sum; 0xffff where the checksum is part of what is summed, and right.
+/// Ones' complement sum; 0xffff if the sum includes the checksum, and it is correct.
 pub fn folded(sum: u32) -> u16 {
     let once = (sum & 0xffff) + (sum >> 16);
     ((once & 0xffff) + (once >> 16)) as u16

@@ -23,7 +23,7 @@ fn assignment() -> Message {
     })
 }
 
-/// What holds of every message that is taken.
+/// Invariants of every accepted message.
 fn check(bytes: &[u8]) {
     let Ok(message) = parse(bytes) else { return };
     assert_eq!(message.encode(), bytes, "one encoding for each message");

@@ -1,11 +1,11 @@
-//! Somebody's qlog file, read for its packets.
+//! The reader of packets of qlog files with arbitrary input.
 
 use super::{bytes, mutate};
 use bolero::produce;
 use quiclab_fuzz::target;
 use quiclab_trace::packets::{AckRange, Content, Flow, ObservedPacket, ReadError, Sink, read_qlog};
 
-/// A file of each layout: sequence, contained with its description behind the events, a record a line.
+/// A file of each layout: sequence, contained with its description after the events, one record per line.
 const FILES: [&str; 3] = [
     "\x1e{\"qlog_version\":\"0.3\",\"trace\":{\"vantage_point\":{\"type\":\"server\"},\"common_fields\":{\"time_format\":\"delta\",\
      \"group_id\":\"aa\"}}}\n\
@@ -19,7 +19,7 @@ const FILES: [&str; 3] = [
      {\"time\":12,\"name\":\"quic:packet_sent\",\"data\":{\"header\":{\"packet_number\":0,\"length\":1200}},\"group_id\":\"bb\"}\n",
 ];
 
-/// What an analysis relies on.
+/// Checks the invariants that an analysis relies on.
 #[derive(Default)]
 struct Checked {
     flows: usize,
@@ -62,13 +62,13 @@ fn check(text: &[u8]) {
     }
 }
 
-/// Anything at all.
+/// Arbitrary input.
 #[test]
 fn qlog_of_anything() {
     target(400, bytes(2000), |text| check(text));
 }
 
-/// Files as they should be, with bytes replaced, inserted, removed.
+/// Valid files with bytes replaced, inserted or removed.
 #[test]
 fn qlog_mutated() {
     let input = (0..FILES.len(), produce::<Vec<(u16, u8, u8)>>().with().len(0_usize..12));

@@ -1,4 +1,4 @@
-//! What a tunnel makes of the datagrams that its carrier brings: bytes with a number of 18 bits in front.
+//! A tunnel with arbitrary datagrams from its carrier: bytes after a number of 18 bits.
 
 use bolero::{TypeGenerator, produce};
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 const BOUND: Duration = Duration::from_millis(20);
 
-/// Brings what it is given, and sends nothing.
+/// A carrier that delivers given datagrams, and sends nothing.
 #[derive(Default)]
 struct Bringer(VecDeque<(usize, TunnelPayload)>);
 
@@ -49,14 +49,14 @@ impl Carrier for Bringer {
     fn statistics(&self, _: &mut Metrics) {}
 }
 
-/// A datagram, and how long after the one before.
+/// A datagram, and the time since the previous one.
 #[derive(Clone, Debug, TypeGenerator)]
 enum Brought {
-    /// A number near those before: it is their sum.
+    /// A number near the previous ones: the sum of all differences.
     Near(u8, u8, Vec<u8>),
     /// Any bytes.
     Bytes(u8, Vec<u8>),
-    /// What no peer can send over a carrier of bytes.
+    /// A payload that no peer can send over a carrier of bytes.
     Parcel(u8, u64, u16),
 }
 
@@ -98,7 +98,7 @@ fn freight_of_anything() {
             tunnel.run(now, &mut carrier, &mut out);
             assert!(tunnel.next_wake().is_none_or(|due| due <= now + BOUND), "nothing waits longer");
         }
-        // whatever is missing, in the end nothing waits
+        // at the end nothing waits, whatever is missing
         for _ in 0..=all.len() {
             let Some(due) = tunnel.next_wake() else { break };
             now = now.max(due);
@@ -112,7 +112,7 @@ fn freight_of_anything() {
                 panic!("a tunnel of bytes gives bytes: {packet:?}")
             };
             assert_eq!(packet.size.bytes() as usize, bytes.len());
-            // each as it came, and at most as often
+            // each unchanged, and at most as often as it arrived
             let at = left.iter().position(|one| one[..] == bytes[..]).expect("it was brought");
             left.swap_remove(at);
         }

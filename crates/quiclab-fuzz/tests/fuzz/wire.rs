@@ -1,4 +1,4 @@
-//! What the ends of a session say to each other inside QUIC: frames of the control stream, and datagrams.
+//! Messages between the endpoints of a session inside QUIC: frames of the control stream, and datagrams.
 
 use super::{bytes, mutate};
 use bolero::{TypeGenerator, produce};
@@ -31,7 +31,7 @@ fn made(said: &Said) -> Frame {
     }
 }
 
-/// Reads a stream as it is: whole frames, then a rest, or an error.
+/// Reads a stream: whole frames, then a rest or an error.
 fn read(mut stream: &[u8]) -> Vec<Frame> {
     let mut frames = Vec::new();
     while let Ok(Some((found, taken))) = frame(stream) {
@@ -48,7 +48,7 @@ fn read(mut stream: &[u8]) -> Vec<Frame> {
         frames.push(found);
         stream = &stream[taken..];
     }
-    // what is not a frame now is waited for at most as long as the longest frame
+    // an incomplete frame is at most as long as the longest frame
     assert!(frame(stream).is_err() || stream.len() < 4 + 1 + 8 + MAX_CONTROL_BYTES);
     frames
 }

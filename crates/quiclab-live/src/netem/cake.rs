@@ -1,4 +1,4 @@
-//! CAKE by rtnetlink: `tc` sets no target but a twentieth of `rtt`.
+//! CAKE by rtnetlink: `tc` supports no target other than a twentieth of `rtt`.
 //!
 //! The words are those of `tc`, and `target`; attributes are in linux/pkt_sched.h.
 
@@ -11,7 +11,7 @@ pub const DISCIPLINE: Discipline = Discipline { name: "cake", module: "sch_cake,
 
 /// `TCA_CAKE_BASE_RATE64`, in bytes per second.
 const RATE: u16 = 2;
-/// Words that set an attribute to a value: how many classes there are, what is isolated, which acknowledgements go.
+/// Words that set an attribute to a value: number of classes, isolation, ACK filter.
 const MODES: [(&str, u16, u32); 6] = [
     ("besteffort", 3, 3),
     ("flows", 5, 4),
@@ -23,7 +23,7 @@ const MODES: [(&str, u16, u32); 6] = [
 /// Options with a number: `TCA_CAKE_OVERHEAD` and so on; times are in microseconds.
 const NUMBERS: [(&str, u16); 4] = [("overhead", 6), ("rtt", 7), ("target", 8), ("memlimit", 10)];
 
-/// The attributes of words.
+/// Attributes of the words.
 fn options(words: &[String]) -> io::Result<Vec<DefaultNla>> {
     let mut options = Vec::new();
     let mut words = words.iter();

@@ -2,8 +2,9 @@
 //!
 //!     this process -> TUN `enter` [namespace 0: `hop`] -> [namespace 1: `leave` with the last stage] -> this process
 //!
-//! Each namespace forwards all that comes in to its one way out, where the stage's queueing disciplines are. A
-//! neighbour is set by hand, so that no packet waits for ARP; offloads are off, so that none grows.
+//! Each namespace forwards all incoming packets to its only output, which has the stage's queueing
+//! disciplines. Neighbour entries are static, so that no packet waits for ARP; offloads are off, so that no
+//! packets are merged.
 
 use super::ethtool;
 use super::plan::{ETHERNET_BYTES, Plan, Qdisc};
@@ -16,32 +17,32 @@ use std::io;
 use std::path::Path;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
-/// Largest packet of the stages: longer by all headers than the largest of a host.
+/// MTU of the stages: the largest packet of a host with all headers.
 const MTU: u16 = 9000;
-/// Disciplines that `tc` does not set up, or not with all their values.
+/// Disciplines that `tc` does not support, or not with all their values.
 const BY_RTNETLINK: [rtnetlink::Discipline; 3] = [cake::DISCIPLINE, dualpi2::DISCIPLINE, red::DISCIPLINE];
-/// Packets that wait for us at the end: nothing may be lost there.
+/// Number of packets that the output buffers until they are read: none may be lost there.
 const READ_QUEUE_PACKETS: u32 = 30_000;
 const ENTER: &str = "enter";
 const HOP: &str = "hop";
 const LEAVE: &str = "leave";
-/// Handle of the place where filters are, which counts what they drop.
+/// Handle of the discipline with the filters, which counts their drops.
 const POLICED: &str = "ffff:";
 
-/// The stages of a link, set up. They go with their namespaces.
+/// The stages of a link. They disappear with their namespaces.
 pub struct Chain {
     namespaces: Vec<Namespace>,
-    /// Where markers go in.
+    /// Device at which markers enter.
     pub enter: SyncDevice,
-    /// Where they come out.
+    /// Device at which they leave.
     pub leave: SyncDevice,
 }
 
 impl Chain {
-    /// Sets the stages up.
+    /// Sets up the stages.
     ///
     /// # Errors
-    /// If the kernel refuses something of it.
+    /// If the kernel refuses a step.
     pub fn new(plan: &Plan) -> io::Result<Self> {
         let namespaces = (0..plan.hops.len()).map(|_| Namespace::new()).collect::<io::Result<Vec<_>>>()?;
         for namespace in &namespaces {
@@ -86,14 +87,14 @@ impl Chain {
         Ok(Self { namespaces, enter, leave })
     }
 
-    /// Packets that the stages have dropped, and those that are in them, after `tc -s qdisc`.
+    /// Numbers of packets that the stages have dropped, and that are in them, from `tc -s qdisc`.
     ///
     /// # Errors
-    /// If `tc` cannot be asked.
+    /// If `tc` fails.
     pub fn counts(&self) -> io::Result<Counts> {
         let mut counts = Counts::default();
         for namespace in &self.namespaces {
-            // a child that `tc` does not know would end up in the JSON as a note
+            // a child that `tc` does not know would appear in the JSON as a note
             for handle in ["1:", POLICED] {
                 let text =
                     namespace.within(|| succeed("tc", &["-s", "-j", "qdisc", "show", "handle", handle]))?;
@@ -104,19 +105,20 @@ impl Chain {
     }
 }
 
-/// What the disciplines count.
+/// Counters of the disciplines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Dropped: by loss or for want of room.
+    /// Packets dropped at random or by a full queue.
     pub dropped: u64,
     /// Of these, acknowledgements that a filter dropped.
     pub filtered_acks: u64,
-    /// Waiting in them now.
+    /// Packets waiting in the disciplines.
     pub held: u64,
 }
 
 impl Counts {
-    /// Adds the root disciplines of a listing, and what filters drop: what a child drops its parent counts, too.
+    /// Adds the root disciplines of a listing, and the drops of filters: a parent counts the drops of its
+    /// child.
     fn add(&mut self, json: &str) -> io::Result<()> {
         let listed: Vec<serde_json::Value> = serde_json::from_str(json)?;
         for qdisc in listed.iter().filter(|qdisc| qdisc["root"] == true || qdisc["kind"] == "clsact") {
@@ -129,7 +131,7 @@ impl Counts {
     }
 }
 
-/// Whether the kernel has netem: asks it for one.
+/// Whether the kernel has netem: tries to create one.
 ///
 /// # Errors
 /// If `tc` is not available, or there are no namespaces.
@@ -143,7 +145,7 @@ pub fn has_netem() -> io::Result<bool> {
     }
 }
 
-/// Makes the namespace of the calling thread a router that asks nothing.
+/// Makes the namespace of the calling thread a router without reverse-path filter and redirects.
 fn forwarding() -> io::Result<()> {
     let set = |name: &str, value: &str| {
         std::fs::write(Path::new("/proc/sys/net").join(name), value)
@@ -181,7 +183,7 @@ fn policed(device: &str, policer: Option<&[String]>) -> io::Result<()> {
     succeed("tc", &filter.collect::<Vec<_>>()).map(drop)
 }
 
-/// Adds queueing disciplines to a device, whose MTU leaves out a header of `header_bytes`.
+/// Adds queueing disciplines to a device, whose MTU excludes a header of `header_bytes`.
 fn disciplines(device: &str, qdiscs: &[Qdisc], mtu: DeviceMtu, header_bytes: u64) -> io::Result<()> {
     let set_mtu = |mtu: u64| ip(&["link", "set", device, "mtu", &mtu.to_string()]);
     if let DeviceMtu::AtCreation(mtu) | DeviceMtu::Always(mtu) = mtu {

@@ -1,6 +1,6 @@
-//! DualPI2 by rtnetlink: `tc` knows it since iproute2 6.18, which is newer than what distributions have.
+//! DualPI2 by rtnetlink: `tc` supports it since iproute2 6.18, newer than the release in distributions.
 //!
-//! The words are those of that `tc`; attributes are in linux/pkt_sched.h since Linux 6.17.
+//! The words are those of that version; attributes are in linux/pkt_sched.h since Linux 6.17.
 
 use super::rtnetlink::{Discipline, unknown};
 use netlink_packet_core::DefaultNla;
@@ -25,7 +25,7 @@ const NUMBERS: [(&str, u16, bool); 8] = [
 const ECN_MASK: u16 = 14;
 const MASKS: [(&str, u8); 2] = [("l4s_ect", 1), ("any_ect", 3)];
 
-/// The attributes of words; times are in microseconds.
+/// Attributes of the words; times are in microseconds.
 fn options(words: &[String]) -> io::Result<Vec<DefaultNla>> {
     let mut options = Vec::new();
     let mut words = words.iter();

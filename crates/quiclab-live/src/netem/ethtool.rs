@@ -1,4 +1,5 @@
-//! Offloads of a device: off and checked, so that each packet is one on the wire (ethtool(8), linux/ethtool.h).
+//! Offloads of a device: switched off and verified, so that each packet is one on the wire (ethtool(8),
+//! linux/ethtool.h).
 
 use rustix::ioctl::{Updater, ioctl};
 use rustix::net::{AddressFamily, SocketType, socket};
@@ -6,7 +7,7 @@ use std::io;
 
 /// Ioctl for all of ethtool (linux/sockios.h).
 const SIOCETHTOOL: u32 = 0x8946;
-/// What joins or splits packets: name, command to ask, command to set.
+/// Offloads that merge or split packets: name, command to get, command to set.
 const OFFLOADS: [(&str, u32, u32); 3] =
     [("TCP segmentation", 0x1e, 0x1f), ("segmentation", 0x23, 0x24), ("receive", 0x2b, 0x2c)];
 
@@ -25,7 +26,7 @@ struct Request {
     unused: [u8; 16],
 }
 
-/// Switches offloads of a device in the calling thread's namespace off.
+/// Switches off the offloads of a device in the calling thread's namespace.
 ///
 /// # Errors
 /// If the kernel refuses, or one is still on.

@@ -17,48 +17,49 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Packets read at one time.
+/// Maximum number of packets read at once.
 const BATCH: usize = 64;
 /// Longer than any marker.
 const BUFFER_BYTES: usize = 65_536;
-/// What a packet may need beyond the queue and its delay before it counts as dropped.
+/// Additional time, beyond the queue and the delay, after which a packet counts as dropped.
 const SLACK: Duration = Duration::from_secs(1);
-/// Bytes of a packet by which a limit in packets is turned into time.
+/// Packet size by which a limit in packets is converted to time.
 const LARGE_PACKET: ByteCount = ByteCount::from_bytes(1600);
-/// Deviations that no delay exceeds.
+/// Number of standard deviations that no delay exceeds.
 const DEVIATIONS: u64 = 10;
 
-/// A link whose stages are in the kernel: packets go in as markers, and come out when their marker does.
+/// A link whose stages are in the kernel: packets enter as markers, and leave when their marker does.
 ///
-/// The kernel does not say which packet it drops: one that has not returned when it must have is dropped.
+/// The kernel does not report which packet it drops: a packet that has not returned within the maximum time
+/// counts as dropped.
 pub struct KernelLink {
     chain: Chain,
     clock: MachineClock,
     /// Bytes by which a marker is longer than its packet.
     added_bytes: i64,
-    /// Markers show hosts and headers of TCP.
+    /// Whether markers contain hosts and headers of TCP.
     reads_headers: bool,
-    /// Inside, in the order of entry; `None` once out.
+    /// Packets inside, in the order of entry; `None` after departure.
     inside: VecDeque<Option<(Time, Box<Packet>)>>,
-    /// Number of the first of `inside`.
+    /// Number of the first packet of `inside`.
     first: u32,
-    /// Longest time inside.
+    /// Maximum time inside.
     longest: Duration,
     counters: Counters,
     passages: LinkTransits,
-    /// What the disciplines say at the end.
+    /// Final counters of the disciplines.
     kernel: Counts,
-    /// Markers that the device did not take.
+    /// Number of markers that the device did not accept.
     refused: u64,
-    /// Packets that were marked inside, and were not before.
+    /// Number of packets that were marked inside.
     ce_marks: u64,
-    /// Markers that came out after their packet had been given up.
+    /// Number of markers that returned after their packet counted as dropped.
     late: u64,
     buffer: Vec<u8>,
 }
 
 impl KernelLink {
-    /// The link `link` as `plan` has set it up in `chain`.
+    /// Creates the link `link`, whose `plan` has been set up in `chain`.
     #[must_use]
     pub fn new(chain: Chain, plan: &Plan, link: &LinkConfig, clock: MachineClock) -> Self {
         Self {
@@ -79,10 +80,10 @@ impl KernelLink {
         }
     }
 
-    /// Asks the kernel what it has dropped, and counts so many of the oldest packets inside as dropped.
+    /// Reads the kernel's number of drops, and counts as many of the oldest packets inside as dropped.
     ///
     /// # Errors
-    /// If the kernel cannot be asked.
+    /// If the kernel cannot be queried.
     pub fn wait_until_drained(&mut self) -> io::Result<()> {
         self.kernel = self.chain.counts()?;
         let mut missing = (self.kernel.dropped + self.refused).saturating_sub(self.counters.dropped.packets);
@@ -99,18 +100,18 @@ impl KernelLink {
         Ok(())
     }
 
-    /// Packets that a device did not take, or that came back after they had been given up.
+    /// Number of packets that a device did not accept, or that returned after they counted as dropped.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.refused + self.late
     }
 
-    /// When packets went in and came out.
+    /// Takes the times at which packets entered and left.
     pub fn take_passages(&mut self) -> LinkTransits {
         std::mem::take(&mut self.passages)
     }
 
-    /// Gives up packets that must have been dropped.
+    /// Counts packets as dropped that have exceeded the maximum time.
     fn give_up(&mut self, now: Time, out: &mut Outputs) {
         while let Some(first) = self.inside.front() {
             match first {
@@ -147,7 +148,7 @@ impl KernelLink {
     }
 }
 
-/// The longest time that a packet may need: the full queue, the delay, some slack.
+/// Maximum transit time of a packet: the full queue, the delay, some slack.
 fn longest_passage(link: &LinkConfig) -> Duration {
     let rate = match &link.rate {
         Some(Rate::Constant(rate) | Rate::Shaped(ShapedRate::TokenBucket { rate, .. })) => *rate,
@@ -163,7 +164,7 @@ fn longest_passage(link: &LinkConfig) -> Duration {
     queued + link.delay.mean + spread + SLACK
 }
 
-/// What a marker shows of the flow of its packet: all bits of keys count in each number.
+/// Flow of a packet for its marker: each number depends on all bits of the keys.
 fn flow(packet: &Packet, reads_headers: bool) -> MarkerFlow<'_> {
     let key = FlowKey::of_packet(packet);
     if !reads_headers {
@@ -200,13 +201,13 @@ impl Element for KernelLink {
         self.inside.push_back(Some((now, packet)));
     }
 
-    /// Markers wait at the end.
+    /// Reads the markers that wait at the output.
     fn wake(&mut self, _now: Time, out: &mut Outputs) {
         for _ in 0..BATCH {
             match self.chain.leave.recv(&mut self.buffer) {
                 Ok(length) => {
                     if let Some(number) = marker::number(&self.buffer[..length]) {
-                        // measured when it is read: those of one wake did not come at one time
+                        // measured at the read: the markers of one wake did not arrive at one time
                         let marked = marker::is_marked(&self.buffer[..length]);
                         self.comes_out(number, marked, self.clock.now(), out);
                     }

@@ -1,8 +1,8 @@
 //! The packet that traverses the kernel in place of the simulated one: of the same length on the wire, with a number.
 //!
-//! Between quiclab's namespaces it is an IPv4 packet (RFC 791), so that fragments, the hop limit and IPv6 of the original are of no
-//! account to the kernel, nor what the kernel does with them to the original. For queueing disciplines that look at packets it has
-//! the original's ECN field, and one of these:
+//! Between quiclab's namespaces it is an IPv4 packet (RFC 791), so that fragments, the hop limit and IPv6 of the original do not
+//! affect the kernel, and the kernel's changes of them do not affect the original. For queueing disciplines that read packets it
+//! has the original's ECN field, and one of these:
 //!
 //! | [`MarkerFlow`] | protocol | source | destination | above IP |
 //! | --- | --- | --- | --- | --- |
@@ -12,9 +12,9 @@
 use quiclab_core::Ecn;
 use quiclab_core::ip::{IPV4_HEADER, checksum};
 
-/// Shortest marker: header and number.
+/// Minimum length of a marker: header and number.
 pub const MIN_BYTES: usize = 24;
-/// Ports, too.
+/// Minimum length of a marker with ports.
 const MIN_BYTES_WITH_PORTS: usize = 28;
 /// Protocol 253, "use for experimentation and testing".
 const EXPERIMENT: u8 = 253;
@@ -23,12 +23,12 @@ const UDP: u8 = 17;
 /// Addresses for tests of network devices (RFC 2544), 198.18.0.0 and 198.19.0.0: no host of a run has them.
 const FROM: [u8; 2] = [198, 18];
 const TO: [u8; 2] = [198, 19];
-/// The destination where it stands for nothing.
+/// Destination address if it has no meaning.
 const ONE_DESTINATION: u16 = 1;
-/// Where a header of TCP has its sequence number: whatever follows is the original's.
+/// Offset after the sequence number in a header of TCP: the rest is the original's.
 const AFTER_SEQUENCE: usize = 8;
 
-/// What a queueing discipline may tell packets by.
+/// Fields by which a queueing discipline may classify packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MarkerClass<'a> {
     /// The ECN field.
@@ -37,18 +37,18 @@ pub struct MarkerClass<'a> {
     pub flow: MarkerFlow<'a>,
 }
 
-/// How a marker shows the flow of its packet.
+/// Representation of a packet's flow in its marker.
 #[derive(Clone, Copy, Debug)]
 pub enum MarkerFlow<'a> {
-    /// A number for the flow: different for most flows that differ.
+    /// A number for the flow: different for most different flows.
     Address(u16),
-    /// For disciplines that tell hosts apart, or read headers of TCP.
+    /// For disciplines that distinguish hosts, or read headers of TCP.
     Hosts {
         /// Numbers for source and destination.
         hosts: [u16; 2],
         /// A number for the flow.
         flow: u32,
-        /// The header of TCP with its options; empty: it is no segment.
+        /// The header of TCP with its options; empty if the packet is not a segment.
         segment: &'a [u8],
     },
 }
@@ -59,7 +59,7 @@ impl Default for MarkerFlow<'_> {
     }
 }
 
-/// Writes marker `number` of `length` bytes into `buffer` and gives it.
+/// Writes marker `number` of `length` bytes into `buffer` and returns it.
 ///
 /// # Panics
 /// If the buffer is shorter than the marker.
@@ -97,7 +97,7 @@ pub fn write<'a>(buffer: &'a mut [u8], number: u32, length: usize, class: Marker
         MarkerFlow::Hosts { flow, segment, .. } => {
             let above = &mut packet[IPV4_HEADER..];
             above[..4].copy_from_slice(&flow.to_be_bytes());
-            // the sequence number of TCP; length and checksum of UDP, which nothing on the way reads
+            // the sequence number of TCP; length and checksum of UDP, which no hop reads
             above[4..AFTER_SEQUENCE].copy_from_slice(&number.to_be_bytes());
             if let Some(rest) = segment.get(AFTER_SEQUENCE..) {
                 above[AFTER_SEQUENCE..segment.len()].copy_from_slice(rest);

@@ -1,4 +1,4 @@
-//! From a link of the scenario to the kernel's queueing disciplines, as the words of `tc`.
+//! Mapping of a link of the scenario to the kernel's queueing disciplines, as the words of `tc`.
 //!
 //! After tc-netem(8), tc-tbf(8) and tc-fifo(8). Each hop is a device of a namespace of its own, so that a packet
 //! in the delay stage takes no place in the queue (see [`DelayStage`]).
@@ -6,12 +6,12 @@
 //! | scenario | here | differs |
 //! | --- | --- | --- |
 //! | rate, queue in packets | `netem rate R limit Q` | end of serialisation fixed at enqueue, rounded down to 1 ns |
-//! | queue in bytes, token bucket | `tbf rate R burst B limit Q` | a full bucket passes a packet at once: no serialisation of the first one |
-//! | other queues | `tbf` with the discipline of the kernel as its child | what the discipline says (`QueueOptions::tc`), with the MTU of the device that it reads |
-//! | CAKE | `cake bandwidth R overhead H`, then `netem rate R H`, which keeps each packet for its own serialisation, as CAKE does not | without netem: nothing keeps it |
-//! | loss | `netem loss`, before the limit is looked at | |
+//! | queue in bytes, token bucket | `tbf rate R burst B limit Q` | a full bucket passes a packet immediately: no serialisation of the first one |
+//! | other queues | `tbf` with the discipline of the kernel as its child | depends on the discipline (`QueueOptions::tc`), with the MTU of the device that it reads |
+//! | CAKE | `cake bandwidth R overhead H`, then `netem rate R H`, which keeps each packet for its own serialisation, which CAKE does not | without netem: packets are not kept |
+//! | loss | `netem loss`, before the limit is checked | |
 //! | delay | `netem delay M D distribution ...` on the next hop | packets overtake each other |
-//! | policer | a filter with `police` in front of the first stage | its loss cannot be told from that of the queue |
+//! | policer | a filter with `police` in front of the first stage | its loss cannot be distinguished from that of the queue |
 //! | overhead | the marker is that much longer | a packet of less than 24 bytes becomes that long |
 
 use crate::job::DelayStage;
@@ -21,22 +21,22 @@ use quiclab_core::queue::{DeviceMtu, TcQueue};
 use quiclab_core::{ByteCount, DataRate, Duration, FieldPath, Probability, Problem};
 use thiserror::Error;
 
-/// Packets that wait in a stage that has no limit of its own.
+/// Limit of a stage without a limit of its own, in packets.
 const UNLIMITED_PACKETS: u64 = 1_000_000;
 /// Header that the kernel counts on devices of Ethernet.
 pub const ETHERNET_BYTES: i64 = 14;
-/// Depth of the bucket that stands for a serialiser: the largest packet with all headers.
+/// Depth of the bucket that represents a serialiser: the largest packet with all headers.
 const ONE_PACKET_BYTES: u64 = 1600;
-/// A bucket must last until the kernel's timer fires.
+/// Time for which a bucket must last until the kernel's timer fires.
 const LATE_TIMER: Duration = Duration::from_micros(100);
 
-/// What is not available from the kernel's queueing disciplines.
+/// Property of a link that the kernel's queueing disciplines do not support.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum PlanError {
-    /// The scenario asks for what no discipline does.
+    /// The scenario requests a property that no discipline has.
     #[error("{0}; `--emulation netem` has nothing else, `--emulation engine` does")]
     Field(Box<Problem>),
-    /// The kernel is without the discipline.
+    /// The kernel does not have the discipline.
     #[error(
         "links.{link}.{field} needs the queueing discipline `netem`, which this kernel does not have (sch_netem); \
          `--emulation engine` does without"
@@ -44,7 +44,7 @@ pub enum PlanError {
     NoNetem {
         /// Name of the link.
         link: String,
-        /// What needs it.
+        /// Field that needs it.
         field: &'static str,
     },
 }
@@ -59,7 +59,7 @@ pub struct Plan {
     pub hops: Vec<Vec<Qdisc>>,
     /// Bytes by which the marker is longer than the packet that it represents.
     pub added_bytes: i64,
-    /// Whether a token bucket has the rate: when it is full, it passes a packet at once.
+    /// Whether a token bucket has the rate: when it is full, it passes a packet immediately.
     pub bucket: bool,
     /// The MTU of the devices, with the header.
     pub mtu: DeviceMtu,
@@ -69,14 +69,14 @@ pub struct Plan {
     pub reads_headers: bool,
 }
 
-/// A link, and what the kernel can do.
+/// A link, and the abilities of the kernel.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     /// Name of the link.
     pub name: &'a str,
     /// The link.
     pub link: &'a LinkConfig,
-    /// Where delay takes place.
+    /// Stage that delays packets.
     pub stage: DelayStage,
     /// Whether the kernel has netem.
     pub netem: bool,
@@ -85,7 +85,7 @@ pub struct Request<'a> {
 /// Plans the stages of a link.
 ///
 /// # Errors
-/// When something of the link cannot be mapped; the sentence names the field.
+/// If a field of the link cannot be mapped; the message names it.
 pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
     let Request { link, stage, .. } = request;
     let (packets, bytes, managed, mtu) = match request.check()? {
@@ -119,7 +119,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
         added_bytes -= if ethernet { ETHERNET_BYTES } else { 0 };
         hops.push(bucket_words(rate, burst, packets, bytes, managed));
     } else if let Some(Rate::Constant(rate)) = &link.rate {
-        // a policer counts the header, too: with one, the marker is shorter instead
+        // a policer also counts the header: with one, the marker is shorter instead
         let shorter = if ethernet { ETHERNET_BYTES } else { 0 };
         added_bytes -= if policer.is_some() { shorter } else { 0 };
         let mut words = words(["rate", &bits(*rate)]);
@@ -144,7 +144,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
             });
         }
     } else if !loss.is_empty() || delayed {
-        // without a rate nothing queues: one stage does both
+        // without a rate no packet queues: one stage does both
         return Ok(Plan {
             hops: vec![vec![root(netem(delay_limit, [delay, loss]))]],
             added_bytes,
@@ -163,11 +163,11 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
     Ok(Plan { hops, added_bytes, bucket: bucket.is_some(), mtu, policer, reads_headers: false })
 }
 
-/// The stages of a link whose queue has the rate.
+/// Plans the stages of a link whose queue has the rate.
 ///
 /// Markers are as long as their packets, whose headers the discipline reads: it adds the overhead itself, and counts from the header
-/// of IP on. It passes a packet when the one before it has been serialised. A packet that then finds a serialiser of the same
-/// rate finds it idle, and leaves as it leaves a link.
+/// of IP on. It passes a packet when the previous one has been serialised. The packet then finds the following serialiser of the
+/// same rate idle, and leaves as from a link.
 fn shaped(request: Request<'_>, words: Vec<String>, mtu: DeviceMtu) -> Plan {
     let link = request.link;
     let Some(Rate::Constant(rate)) = &link.rate else { unreachable!("others are refused") };
@@ -196,14 +196,14 @@ fn shaped(request: Request<'_>, words: Vec<String>, mtu: DeviceMtu) -> Plan {
 }
 
 impl Request<'_> {
-    /// Whether a stage has the delay and not the rate: its limit is that of packets in the delay.
+    /// Whether a stage has the delay and not the rate: its limit applies to packets in the delay.
     fn delays_apart(&self) -> bool {
         let shaper = matches!(self.link.queue.options().tc(), Ok(TcQueue::Shaper { .. }));
         let apart = !shaper || self.link.delay.deviation > Duration::ZERO;
         self.link.rate.is_none() || self.stage == DelayStage::NextHop && apart
     }
 
-    /// Refuses what cannot be mapped; otherwise the queue.
+    /// Rejects fields that cannot be mapped; returns the queue.
     fn check(&self) -> Result<TcQueue, PlanError> {
         let link = FieldPath::new(["links", self.name]);
         let refused = |problem: Problem| PlanError::Field(Box::new(problem.below(&link)));
@@ -321,7 +321,7 @@ fn bucket_words(
     bytes: Option<ByteCount>,
     managed: Option<Vec<String>>,
 ) -> Vec<Qdisc> {
-    // with a child of its own the limit of the bucket itself means nothing
+    // with a child of its own the limit of the bucket itself has no effect
     let limit = bytes.map_or(u64::from(u32::MAX), ByteCount::bytes);
     let bucket = words([
         "tbf",
@@ -354,7 +354,7 @@ fn delay_words(delay: &Delay) -> Vec<String> {
         let name = match distribution {
             Distribution::Normal => Some("normal"),
             Distribution::Pareto => Some("pareto"),
-            // what netem does without a table
+            // distributions of netem without a table
             Distribution::Uniform | Distribution::Constant | Distribution::Wifi => None,
         };
         words.extend(name.map(|name| ["distribution".to_owned(), name.to_owned()]).into_iter().flatten());

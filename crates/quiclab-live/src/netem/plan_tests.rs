@@ -1,4 +1,4 @@
-//! What `tc` is told, by hand from tc-netem(8) and tc-tbf(8).
+//! Arguments of `tc`, by hand from tc-netem(8) and tc-tbf(8).
 
 use super::plan::{Plan, PlanError, Request, plan};
 use crate::job::DelayStage;
@@ -69,7 +69,7 @@ fn bytes_and_buckets_are_tbf() {
     assert_eq!(plan.added_bytes, 0);
 }
 
-/// What `validation/aqm` relies on: its cells have such a bucket in both lanes.
+/// `validation/aqm` relies on this: its cells have such a bucket in both lanes.
 #[test]
 fn a_rate_below_a_discipline_is_a_bucket_of_one_packet() {
     let bucket = "{ kind = \"token_bucket\", rate = \"40 Mbit/s\", burst = \"1614 B\" }";

@@ -1,5 +1,5 @@
-//! RED by rtnetlink: `tc` computes the weight of the average from the length of a burst, takes no weight of 1 and no equal
-//! thresholds, and sends `adaptive` in a form in which the kernel does not start its timer.
+//! RED by rtnetlink: `tc` computes the weight of the average from the length of a burst, accepts no weight of 1 and no
+//! equal thresholds, and sends `adaptive` in a form in which the kernel does not start its timer.
 //!
 //! Attributes are in linux/pkt_sched.h; `ewma` is the weight's exponent, `max_p` the probability in units of 2^-32.
 
@@ -18,12 +18,12 @@ const IDLE_TABLE: (u16, usize) = (2, 256);
 const MAX_PROBABILITY: u16 = 3;
 /// `TCA_RED_FLAGS`, a bit field of 32 with the selector of its bits.
 const FLAGS: u16 = 4;
-/// Flags by word; the first ones are in the parameters, as of old.
+/// Flags by word; the first ones are in the parameters, as in old kernels.
 const FLAG_BITS: [(&str, u8); 4] = [("ecn", 1), ("harddrop", 2), ("adaptive", 4), ("nodrop", 8)];
 const OLD_BITS: u8 = 7;
 const ALL_BITS: u32 = 15;
 
-/// The attributes of words.
+/// Attributes of the words.
 fn options(words: &[String]) -> io::Result<Vec<DefaultNla>> {
     let mut words = words.iter();
     let [mut limit, mut min, mut max, mut probability] = [0_u32; 4];

@@ -1,4 +1,4 @@
-//! Disciplines that `tc` does not set up, or not with all values that the kernel takes: by rtnetlink.
+//! Setup by rtnetlink of disciplines that `tc` does not support, or not with all values of the kernel.
 
 use netlink_packet_core::{
     DefaultNla, Emitable, NLA_F_NESTED, NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader,
@@ -11,16 +11,16 @@ use std::io;
 
 /// Longer than an acknowledgement of the kernel with the request that it answers.
 const BUFFER_BYTES: usize = 8192;
-/// `TCA_OPTIONS`; newer disciplines insist on the flag.
+/// `TCA_OPTIONS`; newer disciplines require the flag.
 const OPTIONS: u16 = 2 | NLA_F_NESTED;
 
-/// A discipline: its options as attributes of words, which follow its name.
+/// A discipline: its options are words after its name, converted to attributes.
 pub struct Discipline {
     /// Name in the kernel.
     pub name: &'static str,
-    /// Configuration of the kernel that has it, and since which release, for the error.
+    /// Kernel module and first release that has it, for the error.
     pub module: &'static str,
-    /// The attributes.
+    /// Conversion of words to attributes.
     pub options: fn(&[String]) -> io::Result<Vec<DefaultNla>>,
 }
 
@@ -28,7 +28,7 @@ pub struct Discipline {
 /// with a handle ("10:"), both in hexadecimal digits.
 ///
 /// # Errors
-/// If a word is not known, or the kernel refuses it.
+/// If a word is unknown, or the kernel refuses it.
 pub fn add(
     discipline: &Discipline,
     device: &str,
@@ -65,21 +65,21 @@ fn class(text: &str) -> io::Result<TcHandle> {
     }
 }
 
-/// The number that a word has as its value.
+/// Parses the number that is the value of a word.
 ///
 /// # Errors
-/// If it is none of this type.
+/// If it is not a number of this type.
 pub fn number<N: std::str::FromStr>(value: Option<&String>) -> io::Result<N> {
     let value = value.map_or("", String::as_str);
     value.parse().map_err(|_| unknown(value))
 }
 
-/// A word that a discipline does not have.
+/// Error about a word that a discipline does not have.
 pub fn unknown(word: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("unknown word `{word}`"))
 }
 
-/// Asks the kernel to do it, and waits for its answer.
+/// Sends a request to the kernel, and waits for its answer.
 fn request(message: RouteNetlinkMessage) -> io::Result<()> {
     let mut socket = Socket::new(NETLINK_ROUTE)?;
     socket.bind_auto()?;

@@ -1,4 +1,4 @@
-//! The receiver: asks, reads, pauses and asks again, and reports when what happened.
+//! The receiver: sends a request, reads, pauses and repeats, and reports the times of these events.
 
 use super::counters;
 use super::report::{Report, response_times};
@@ -112,13 +112,13 @@ struct Session<'a> {
     stop: UnixStream,
     report: &'a mut Report,
     buffer: Vec<u8>,
-    /// Time of CLOCK_MONOTONIC from which on the next sample is taken, in nanoseconds.
+    /// Time of CLOCK_MONOTONIC of the next sample, in nanoseconds.
     next_sample: u64,
     times_ns: Vec<u64>,
 }
 
 impl Session<'_> {
-    /// All requests; false if it was asked to stop before the end.
+    /// Performs all requests; false if it was asked to stop before the end.
     fn run(&mut self) -> io::Result<bool> {
         for number in 0..self.arguments.count {
             if number > 0 && !self.pause()? {

@@ -1,16 +1,16 @@
 //! Counters of the kernel for a network namespace: `/proc/net/netstat` and `/proc/net/snmp`.
 //!
-//! Each end of a flow has a namespace of its own: what is counted there is counted for its connections only.
+//! Each end of a flow has a namespace of its own: its counters count its connections only.
 
 use quiclab_sim::LINUX;
 use std::collections::BTreeMap;
 
-/// Counters by name, such as `TcpExt.TCPSackRecovery`; those of 0 are left out.
+/// Counters by name, such as `TcpExt.TCPSackRecovery`; zeros are omitted.
 pub type Counters = BTreeMap<String, f64>;
 
 /// Tables that are read, and the groups of them that are about TCP.
 const TABLES: [(&str, &str); 2] = [("netstat", "TcpExt:"), ("snmp", "Tcp:")];
-/// What the kernel sets, not counts.
+/// Entries that are settings of the kernel, not counters.
 const SETTINGS: [&str; 4] = ["Tcp.RtoAlgorithm", "Tcp.RtoMin", "Tcp.RtoMax", "Tcp.MaxConn"];
 
 /// Counters of the namespace of the calling thread.
@@ -36,20 +36,20 @@ fn parse(text: &str, group: &str) -> Counters {
         .collect()
 }
 
-/// What the counters say in the words of all stacks.
+/// Values of the counters as metrics common to all stacks.
 #[must_use]
 pub fn summary(counters: &Counters) -> Vec<(&'static str, Option<f64>)> {
     let sum = |names: &[&str]| {
         let counts = names.iter().filter_map(|name| counters.get(&format!("TcpExt.{name}")));
-        Some(counts.fold(0.0, |sum, count| sum + count)) // `sum` of nothing is -0
+        Some(counts.fold(0.0, |sum, count| sum + count)) // `sum` of an empty iterator is -0
     };
     vec![
         (LINUX.timeouts.name, sum(&["TCPTimeouts"])),
         (LINUX.tail_loss_probes.name, sum(&["TCPLossProbes"])),
         (LINUX.undos.name, sum(&["TCPFullUndo", "TCPPartialUndo", "TCPDSACKUndo", "TCPLossUndo"])),
-        // a reduction for each recovery and each timeout, those undone counted, as lab-tcp counts them
+        // a reduction for each recovery and each timeout, undone ones included, as in lab-tcp
         (LINUX.congestion_events.name, sum(&["TCPSackRecovery", "TCPRenoRecovery", "TCPTimeouts"])),
-        // Linux counts no losses: the retransmissions, without those that probe
+        // Linux counts no losses: retransmissions without probes
         (LINUX.lost_packets.name, sum(&["TCPLostRetransmit", "TCPFastRetrans", "TCPSlowStartRetrans"])),
     ]
 }

@@ -1,7 +1,7 @@
-//! What the kernel tells of a connection: `TCP_INFO` (tcp(7), `struct tcp_info` of `linux/tcp.h`).
+//! State of a connection in the kernel: `TCP_INFO` (tcp(7), `struct tcp_info` of `linux/tcp.h`).
 //!
-//! The structure grows with the kernel; read is the part that every kernel since 4.19 has. Windows are in
-//! segments there and in bytes here, times in microseconds there and in milliseconds here.
+//! The structure grows with the kernel; only the part that every kernel since 4.19 has is read. Its windows
+//! are in segments and its times in microseconds; metrics are in bytes and milliseconds.
 
 use nix::sys::socket::getsockopt;
 use nix::{getsockopt_impl, setsockopt_impl, sockopt_impl};
@@ -14,7 +14,7 @@ use std::os::fd::AsFd;
 const LENGTH: usize = 224;
 /// `TCP_INFINITE_SSTHRESH`: no threshold yet.
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
-/// What `tcpi_pacing_rate` is where nothing is paced.
+/// Value of `tcpi_pacing_rate` without pacing.
 const NO_RATE: u64 = u64::MAX;
 /// `TCP_CA_Loss`: window reduced by a timeout, the last of the states of congestion avoidance.
 #[cfg(test)]
@@ -56,7 +56,7 @@ pub struct Info {
     pub ssthresh: Option<u64>,
     /// Segments sent and not acknowledged.
     pub unacked: u64,
-    /// Of these, segments that SACK reports.
+    /// Of these, segments reported by SACK.
     pub sacked: u64,
     /// Of these, segments marked lost.
     pub lost: u64,
@@ -74,16 +74,16 @@ pub struct Info {
     pub min_rtt_us: Option<u64>,
     /// Segments of reordering assumed.
     pub reordering: u64,
-    /// Pacing rate in bytes per second; `None` where nothing is paced.
+    /// Pacing rate in bytes per second; `None` without pacing.
     pub pacing_rate: Option<u64>,
     /// Latest sample of the delivery rate in bytes per second; 0 before the first.
     pub delivery_rate: u64,
     /// Segments delivered so far.
     pub delivered: u64,
-    /// Of these, segments that the receiver's feedback says had a mark; with the feedback of RFC 3168 all that an acknowledgement with
-    /// ECE acknowledges.
+    /// Of these, segments marked according to the receiver's feedback; with the feedback of RFC 3168, all
+    /// segments acknowledged with ECE.
     pub delivered_ce: u64,
-    /// Segments sent so far, those without data counted.
+    /// Segments sent so far, including those without data.
     pub segments_sent: u64,
     /// Segments received so far.
     pub segments_received: u64,
@@ -105,7 +105,7 @@ impl Info {
     /// State of the connection of `socket`.
     ///
     /// # Errors
-    /// If it is no TCP socket, or the kernel is older than 4.19.
+    /// If it is not a TCP socket, or the kernel is older than 4.19.
     pub fn of(socket: &impl AsFd) -> io::Result<Self> {
         Ok(Self::parse(&getsockopt(socket, Information)?.0))
     }
@@ -149,20 +149,20 @@ impl Info {
         }
     }
 
-    /// Bytes in flight: neither acknowledged, reported by SACK nor marked lost, and those sent again
+    /// Bytes in flight: neither acknowledged, reported by SACK nor marked lost, plus retransmitted ones
     /// (`tcp_packets_in_flight`).
     #[must_use]
     pub fn in_flight_bytes(&self) -> u64 {
         (self.unacked + self.retransmitted_now).saturating_sub(self.sacked + self.lost) * self.mss_bytes
     }
 
-    /// The phase that window and threshold tell, for congestion controls that have no other.
+    /// Phase derived from window and threshold, for congestion controls without other phases.
     #[must_use]
     pub fn phase_of_window(&self) -> Phase {
         Phase::of_window(self.cwnd, self.ssthresh)
     }
 
-    /// Values worth a time series, with the names that all stacks share; unknown ones are `None`.
+    /// Values for time series, with the names common to all stacks; unknown ones are `None`.
     #[must_use]
     pub fn sample(&self) -> Vec<(&'static str, Option<f64>)> {
         let ms = |microseconds: u64| microseconds as f64 / 1e3;

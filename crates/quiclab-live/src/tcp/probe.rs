@@ -1,7 +1,7 @@
-//! What the kernel traces at each acknowledgement: the event `tcp:tcp_probe` of tracefs.
+//! Kernel tracing at each acknowledgement: the event `tcp:tcp_probe` of tracefs.
 //!
-//! The sender has an instance of the trace of its own, which goes with it; its socket's cookie parts its events from all
-//! others of the machine. The trace's clock is CLOCK_MONOTONIC, in microseconds.
+//! The sender has its own tracing instance, which is removed with it; its socket's cookie distinguishes its events from
+//! all others of the machine. The trace's clock is CLOCK_MONOTONIC, in microseconds.
 
 use super::report::Samples;
 use crate::namespace::unshare;
@@ -16,9 +16,9 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Where tracefs is, or is mounted for this process.
+/// Path of tracefs, mounted for this process if necessary.
 const TRACING: &str = "/sys/kernel/tracing";
-/// Room for events between two readings, for each CPU: some 20 000.
+/// Buffer for events between two reads, per CPU: about 20 000.
 const BUFFER_KIB: &str = "4096";
 /// `TCP_INFINITE_SSTHRESH`: no threshold yet.
 const NO_THRESHOLD: u64 = 0x7fff_ffff;
@@ -27,7 +27,7 @@ const NO_THRESHOLD: u64 = 0x7fff_ffff;
 pub struct Probe {
     instance: PathBuf,
     pipe: OwnedFd,
-    /// The beginning of a line whose end was not read yet.
+    /// Beginning of a line whose end has not been read yet.
     rest: Vec<u8>,
     /// Largest payload of a segment in bytes: the trace counts windows in segments.
     mss_bytes: u64,
@@ -48,7 +48,7 @@ impl Probe {
     /// Traces the connection of `socket` from now on.
     ///
     /// # Errors
-    /// A sentence where the kernel has no such event, or the process may not trace.
+    /// A message if the kernel has no such event, or the process may not trace.
     pub fn start(socket: &impl AsFd, mss_bytes: u64) -> Result<Self, String> {
         Self::attempt(socket, mss_bytes).map_err(|error| {
             format!("tcp:tcp_probe cannot be traced ({error}): it needs root, and a kernel that has it")
@@ -80,7 +80,7 @@ impl Probe {
         }
     }
 
-    /// Adds all events since the last reading.
+    /// Adds all events since the last read.
     ///
     /// # Errors
     /// If the trace cannot be read.
@@ -105,7 +105,7 @@ impl Probe {
 impl Drop for Probe {
     fn drop(&mut self) {
         let _ = fs::write(self.instance.join("events/enable"), "0");
-        // an instance goes once nothing of it is open
+        // an instance can be removed when none of its files is open
         if let Ok(nothing) = rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
             self.pipe = nothing;
         }
@@ -113,7 +113,7 @@ impl Drop for Probe {
     }
 }
 
-/// Removes instances of processes that were killed: one whose trace is still read stays, the kernel says busy.
+/// Removes instances of killed processes: one that is still read remains, because the kernel returns busy.
 fn remove_left_over() {
     for instance in fs::read_dir(Path::new(TRACING).join("instances")).into_iter().flatten().flatten() {
         if instance.file_name().to_string_lossy().starts_with("quiclab-") {

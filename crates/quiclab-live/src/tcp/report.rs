@@ -1,4 +1,4 @@
-//! What an end says of its transfer: one JSON object, the same of all programs that are quiclab's own.
+//! Report of an end about its transfer: one JSON object, common to all programs of quiclab.
 
 use super::counters::Counters;
 use serde::Serialize;
@@ -9,27 +9,27 @@ use std::path::Path;
 /// Version of the format.
 const SCHEMA: &str = "quiclab.report/1";
 
-/// The report. Times are those of CLOCK_MONOTONIC in nanoseconds; `None` where something did not happen.
+/// The report. Times are those of CLOCK_MONOTONIC in nanoseconds; `None` for events that did not occur.
 #[derive(Debug, Serialize)]
 pub struct Report {
     schema: &'static str,
-    /// When the client began to connect, or the server had a connection.
+    /// Time at which the client began to connect, or the server had a connection.
     pub started_ns: Option<u64>,
-    /// When the handshake was over.
+    /// Time at which the handshake was complete.
     pub connected_ns: Option<u64>,
-    /// When the first byte of the answer arrived.
+    /// Arrival time of the first byte of the answer.
     pub first_byte_ns: Option<u64>,
-    /// When all was done; `None` if the end was stopped before.
+    /// Time of completion; `None` if the end was stopped before.
     pub finished_ns: Option<u64>,
     /// Bytes of answers that the application has read (client) or written (server).
     pub bytes: u64,
-    /// What went wrong, in a sentence.
+    /// Error message.
     pub failure: Option<String>,
     /// Values over the whole transfer.
     pub statistics: Counters,
     /// Time series: column `time_ns`, and one for each metric, of the same length.
     pub samples: Samples,
-    /// The same at each acknowledgement, where the kernel was asked to trace them.
+    /// Time series with a row per acknowledgement, if the kernel traced them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acknowledgements: Option<Samples>,
 }
@@ -43,7 +43,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// One more row.
+    /// Adds a row.
     pub fn add(&mut self, time_ns: u64, values: impl IntoIterator<Item = (&'static str, Option<f64>)>) {
         let rows = self.time_ns.len();
         self.time_ns.push(time_ns);
@@ -59,7 +59,7 @@ impl Samples {
 }
 
 impl Report {
-    /// Of a transfer that says what went wrong, in a sentence.
+    /// Creates the report of a transfer, which returns an error message on failure.
     pub fn of(transfer: impl FnOnce(&mut Self) -> Result<(), String>) -> Self {
         let mut report = Self::new();
         if let Err(sentence) = transfer(&mut report) {
@@ -68,7 +68,7 @@ impl Report {
         report
     }
 
-    /// Nothing has happened yet.
+    /// Creates a report without events.
     fn new() -> Self {
         Self {
             schema: SCHEMA,
@@ -84,13 +84,13 @@ impl Report {
         }
     }
 
-    /// Adds values over the whole transfer; unknown ones are left out.
+    /// Adds values over the whole transfer; unknown ones are omitted.
     pub fn tell(&mut self, values: impl IntoIterator<Item = (&'static str, Option<f64>)>) {
         let known = values.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
         self.statistics.extend(known);
     }
 
-    /// Writes it; the file appears when it is complete.
+    /// Writes the report atomically.
     ///
     /// # Errors
     /// If it cannot be written.

@@ -1,4 +1,4 @@
-//! The sender: answers the requests of one client, and samples what the kernel tells of the connection.
+//! The sender: answers the requests of one client, and samples the kernel's state of the connection.
 
 use super::counters;
 use super::info::Info;
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 /// Maximum number of bytes of one write, as most servers write a file.
 const WRITE: usize = 65_536;
-/// Length of the time at the beginning of a request.
+/// Length of the time field at the beginning of a request.
 const START: usize = 8;
 
 /// Arguments of the sender.
@@ -84,22 +84,22 @@ fn attempt(arguments: &ServerArguments, report: &mut Report) -> Result<(), Strin
     served
 }
 
-/// The trace of the connection; a kernel without it is no failure.
+/// The trace of the connection; a kernel without it is not an error.
 fn start_probe(stream: &TcpStream) -> Option<Probe> {
     let mss_bytes = Info::of(stream).ok()?.mss_bytes;
     Probe::start(stream, mss_bytes).map_err(|sentence| eprintln!("tcp-server: {sentence}")).ok()
 }
 
-/// What the sender is about.
+/// State of the sender.
 #[derive(Debug)]
 enum Task {
-    /// A request is awaited: so many bytes of it are missing, and it begins with these.
+    /// A request is awaited: `missing` bytes are missing, and it begins with `start`.
     Reading { missing: usize, start: Vec<u8> },
-    /// An answer of so many bytes more.
+    /// An answer is written, of which `left` bytes remain.
     Writing { left: u64 },
-    /// An answer until this time of CLOCK_MONOTONIC, in nanoseconds.
+    /// An answer is written until this time of CLOCK_MONOTONIC, in nanoseconds.
     WritingUntil { end_ns: u64 },
-    /// All is sent; the client closes once it has it.
+    /// All is sent; the client closes when it has received all.
     Closing,
     /// The client has closed.
     Done,
@@ -151,7 +151,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// What the congestion control does; `None` for those that do more than slow start and avoidance.
+    /// Phase of the congestion control; `None` for those with more phases than slow start and avoidance.
     fn phase(&self, info: &Info) -> Option<f64> {
         let by_window = ["reno", "cubic"].contains(&self.arguments.socket.congestion_control.as_str());
         by_window.then(|| info.phase_of_window().number() as f64)
@@ -226,7 +226,7 @@ impl Session<'_> {
 
     /// Adds the values over the whole connection.
     fn conclude(&mut self) {
-        let _ = self.read_probe(); // what it had before stays
+        let _ = self.read_probe(); // earlier samples are kept
         if let Ok(info) = Info::of(&self.stream) {
             self.report.tell(info.sample());
             self.report.tell(info.totals());

@@ -17,7 +17,7 @@ use std::process::Command;
 /// Device of a host of the kernel lane.
 const DEVICE: &str = "quiclab0";
 
-/// What both ends can be given.
+/// Options of both ends.
 #[derive(Args, Clone, Debug)]
 pub struct SocketArguments {
     /// Congestion control, as Linux calls it: never the machine's default.
@@ -45,7 +45,7 @@ impl SocketArguments {
     /// Settings of the namespace of the calling process.
     ///
     /// # Errors
-    /// A sentence about the first that is refused.
+    /// A message about the first one that is refused.
     pub fn prepare(&self) -> Result<(), String> {
         for setting in &self.settings {
             let (name, value) = setting.split_once('=').ok_or_else(|| {
@@ -56,7 +56,7 @@ impl SocketArguments {
                 .map_err(|error| format!("sysctl {name} = {value}: {}", system_reason(&error)))?;
         }
         if let Some(segments) = self.gso_segments {
-            // the switches of ethtool do not reach it: since 4.17 TCP makes such packets for any device
+            // ethtool has no effect on this: since 4.17 TCP creates such packets for any device
             let segments = segments.to_string();
             succeed("ip", &["link", "set", "dev", DEVICE, "gso_max_segs", &segments])
                 .map_err(|error| format!("--gso-segments {segments}: {error}"))?;
@@ -78,10 +78,10 @@ impl SocketArguments {
         ))
     }
 
-    /// Options of a socket; those of one that listens are those of its connections, too.
+    /// Sets the options of a socket; connections inherit those of a listening one.
     ///
     /// # Errors
-    /// A sentence about the first that is refused.
+    /// A message about the first one that is refused.
     pub fn apply(&self, socket: &impl AsFd) -> Result<(), String> {
         let name = &self.congestion_control;
         rustix::net::sockopt::set_tcp_congestion(socket, name).map_err(|error| {
@@ -100,19 +100,19 @@ impl SocketArguments {
     }
 }
 
-/// What a wait ended with.
+/// Result of a wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ready {
-    /// There is something to read, or an error.
+    /// Whether the socket is readable, or has an error.
     pub readable: bool,
-    /// There is room to write, or an error.
+    /// Whether the socket is writable, or has an error.
     pub writable: bool,
-    /// The program was asked to stop.
+    /// Whether the program was asked to stop.
     pub stop: bool,
 }
 
-/// Waits until the socket is ready for what is wanted, the program is asked to stop, or CLOCK_MONOTONIC
-/// shows `until_ns`.
+/// Waits until the socket is ready for the requested operation, the program is asked to stop, or
+/// CLOCK_MONOTONIC shows `until_ns`.
 ///
 /// # Errors
 /// If the kernel refuses it.

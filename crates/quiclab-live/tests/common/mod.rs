@@ -1,4 +1,4 @@
-//! Jobs for the tests of the binary, and what they need of the machine.
+//! Jobs for the tests of the binary, and their requirements of the machine.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The binary under test.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_quiclab-live");
 
-/// A directory that goes with its owner.
+/// A directory that is removed with its owner.
 pub struct Directory(pub PathBuf);
 
 impl Directory {
@@ -21,7 +21,7 @@ impl Directory {
         Self(path)
     }
 
-    /// With this job in it.
+    /// A directory with this job.
     pub fn with(job: &Value) -> Self {
         let directory = Self::new();
         std::fs::write(directory.0.join("job.json"), job.to_string()).unwrap();
@@ -80,7 +80,7 @@ pub fn run(directory: &Path) -> Output {
     start(directory).output().unwrap()
 }
 
-/// Why runs are impossible here; a test that asks says so and passes.
+/// Whether runs are impossible here; the calling test then prints the reason and passes.
 pub fn impossible() -> bool {
     let works = |command: &str, arguments: &[&str]| {
         Command::new(command).args(arguments).output().is_ok_and(|done| done.status.success())

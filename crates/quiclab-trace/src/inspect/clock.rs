@@ -1,4 +1,4 @@
-//! Times of events, and where their zero lies in calendar time.
+//! Times of events, and the calendar time of their zero.
 //!
 //! | in the file | becomes |
 //! | --- | --- |
@@ -9,38 +9,38 @@
 //! | `reference_time`: text with a date | the same |
 //! | `reference_time`: `clock_type`, `epoch`, `wall_clock_time` (main-schema-10 on) | a known epoch; else the time at which logging commenced |
 //! | `time_offset` (draft-00 to main-schema-05) | "by how many milliseconds the starting time of the current trace should be offset" |
-//! | none, or times that are later than 1973 | a first event at a day or later says it |
+//! | none, or times that are later than 1973 | decided by whether the first event is at a day or later |
 
 use super::header::TraceHeader;
 use super::record;
 use super::time::{Reference, TimeFormat};
 
-/// A trace whose first event is at this time or later counts from that event: such times are of the
-/// calendar, or of the machine (mvfst: microseconds since it was started). One day.
+/// A trace whose first event is at this time or later counts from that event: such times are calendar times,
+/// or times of the machine (mvfst: microseconds since it was started). One day.
 const FAR_MS: f64 = 86_400_000.0;
-/// March 1973: no machine has run for so long, no log is from before.
+/// March 1973: no machine has an uptime this long, and no log is older.
 const CALENDAR_MS: f64 = 1e11;
 
 /// Time of the events of a trace.
 #[derive(Default)]
 pub(super) struct Clock {
-    /// The last time, before `origin_ms` is taken off.
+    /// Last time, before `origin_ms` is subtracted.
     last_ms: f64,
-    /// What becomes zero; `None` before the first event.
+    /// Time that becomes zero; `None` before the first event.
     origin_ms: Option<f64>,
-    /// Where that is in calendar time.
+    /// Calendar time of the origin.
     zero_ms: Option<f64>,
 }
 
 impl Clock {
-    /// The time of an event since the zero of its trace.
+    /// Time of an event since the zero of its trace.
     pub(super) fn time(&mut self, event: &record::Event<'_>, trace: &TraceHeader) -> f64 {
         let own = event.time_format.0.as_deref().and_then(TimeFormat::named);
         let (value, format) = match (event.time.0, event.relative_time.0, event.delta_time.0) {
             (Some(value), ..) => (value * trace.unit_ms, own.unwrap_or(trace.time_format)),
             (_, Some(value), _) => (value * trace.unit_ms, TimeFormat::Relative),
             (.., Some(value)) => (value * trace.unit_ms, TimeFormat::Delta),
-            // an event without time is at that of the event before
+            // an event without time has the time of the previous event
             _ => (self.last_ms, TimeFormat::Relative),
         };
         self.last_ms = if format == TimeFormat::Delta { self.last_ms + value } else { value };
@@ -52,7 +52,7 @@ impl Clock {
             self.zero_ms = match reference {
                 Some(Reference::Began(ms)) => Some(ms),
                 Some(Reference::Epoch(ms)) if !far => Some(ms),
-                // whatever the format is called, a time before 1973 is not of the calendar
+                // a time before 1973 is not calendar time, whatever the format is called
                 Some(Reference::Epoch(ms)) if self.last_ms < CALENDAR_MS => Some(ms + self.last_ms),
                 _ => far.then_some(self.last_ms),
             };

@@ -1,26 +1,27 @@
-//! Flow control of a sender: when it has used all credit, and when it gets more (RFC 9000 section 4.1).
+//! Flow control of a sender: times at which credit is exhausted, and granted (RFC 9000 section 4.1).
 //!
-//! Limits are those of MAX_DATA and MAX_STREAM_DATA frames received, and `initial_max_data` of the peer where the file
-//! has it, and those that DATA_BLOCKED and STREAM_DATA_BLOCKED frames sent name. Until then a limit is unknown, and reaching
-//! it is not seen. Such a frame does not say that a limit has been reached: quinn sends it as soon as its application has
-//! written up to the limit, however much has been sent. One that is logged without a limit is taken at its word.
+//! Limits are those of MAX_DATA and MAX_STREAM_DATA frames received, and `initial_max_data` of the peer where the file has
+//! it, and those in DATA_BLOCKED and STREAM_DATA_BLOCKED frames sent. Before that a limit is unknown, and that it is reached
+//! is not detected. Such a frame does not mean that a limit has been reached: quinn sends it as soon as its application has
+//! written up to the limit, regardless of how much has been sent. A frame that is logged without a limit counts as a limit
+//! that is reached.
 
 use super::event::{Packet, frame_bytes};
 use std::collections::HashMap;
 
-/// Events that are kept; later ones are left out.
+/// Maximum number of events; later ones are omitted.
 const EVENTS_MAX: usize = 200_000;
-/// Streams whose limits are followed.
+/// Maximum number of streams whose limits are tracked.
 const STREAMS_MAX: usize = 20_000;
 
-/// What happened to the credit.
+/// Change of the credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// A frame of the peer has raised a limit.
     Raised = 0,
     /// The credit of the connection is used up.
     Connection = 1,
-    /// The credit of the stream that sent last is used up.
+    /// The credit of the last stream that sent is used up.
     Stream = 2,
 }
 
@@ -34,24 +35,24 @@ struct Stream {
 #[derive(Debug, Default)]
 pub(super) struct Credit {
     limit: Option<u64>,
-    /// Sum of the ends of all streams: what counts against `limit`.
+    /// Sum of the ends of all streams, which counts against `limit`.
     used: u64,
     streams: HashMap<u64, Stream>,
     blocked: Option<Change>,
-    /// The stream whose credit is used up, if that is what `blocked` says.
+    /// Stream whose credit is used up, if `blocked` is [`Change::Stream`].
     blocked_stream: u64,
-    /// Times [ms] and what happened.
+    /// Times [ms] and changes.
     pub(super) events: Vec<(f64, Change)>,
     pub(super) total: u64,
 }
 
 impl Credit {
-    /// Takes a limit of the connection from the transport parameters of the peer.
+    /// Sets the limit of the connection from the transport parameters of the peer.
     pub(super) fn initial(&mut self, limit: u64) {
         self.limit = self.limit.max(Some(limit));
     }
 
-    /// Takes a packet that was sent or received.
+    /// Processes a packet that was sent or received.
     pub(super) fn packet(&mut self, time_ms: f64, packet: &Packet<'_>) {
         let (mut last, mut raised, mut said, mut check) = (None, false, None, false);
         for frame in packet.frames {
@@ -96,7 +97,7 @@ impl Credit {
             }
         }
         let reached = |limit: Option<u64>, end: u64| limit.is_some_and(|limit| end >= limit);
-        // what was raised may be another limit than the one that is reached
+        // the limit that was raised may not be the one that was reached
         let still = match self.blocked {
             Some(Change::Connection) => reached(self.limit, self.used),
             Some(Change::Stream) => {

@@ -1,4 +1,4 @@
-//! From the pieces of a file to events with a connection and a time.
+//! Decoder of the pieces of a file into events with a connection and a time.
 //!
 //! A trace is a connection, or several where its events carry a `group_id` of their own (quinn).
 
@@ -11,22 +11,22 @@ use super::record::{EventIn, Frame};
 use serde::de::DeserializeSeed;
 use std::collections::HashMap;
 
-/// Traces of a file that are told apart; later ones are counted only.
+/// Maximum number of traces that are distinguished; later ones are counted only.
 const TRACES_MAX: usize = 1024;
-/// Connections of a file that are told apart; later ones are counted only.
+/// Maximum number of connections that are distinguished; later ones are counted only.
 pub(super) const CONNECTIONS_MAX: usize = 256;
-/// Takes events.
+/// Receiver of events.
 pub(crate) trait Sink {
-    /// An event of a connection; connections count from 0 in the order in which they first appear.
+    /// Receives an event of a connection; connections are numbered from 0 in order of first appearance.
     fn event(&mut self, connection: usize, time_ms: f64, event: Event<'_>);
 }
 
-/// For a pass whose events are of no interest.
+/// Sink of a pass that ignores events.
 impl Sink for () {
     fn event(&mut self, _: usize, _: f64, _: Event<'_>) {}
 }
 
-/// A connection as the decoder tells it apart.
+/// A connection as the decoder identifies it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) trace: usize,
@@ -36,15 +36,15 @@ pub(super) struct Identity {
     multipath: bool,
 }
 
-/// The state of reading a file.
+/// State of the decoder.
 #[derive(Default)]
 pub(crate) struct Decoder {
     pub(super) file: FileHeader,
     pub(super) traces: Vec<TraceHeader>,
     pub(super) connections: Vec<Identity>,
-    /// Whether the headers come from a pass before.
+    /// Whether the headers are those of an earlier pass.
     learned: bool,
-    /// Whether a header has changed the meaning of events that were already read.
+    /// Whether a header has changed the meaning of earlier events.
     pub(crate) late: bool,
     /// Number of traces that have begun.
     begun: usize,
@@ -57,24 +57,24 @@ pub(crate) struct Decoder {
     groups: HashMap<String, usize>,
     last: Option<(String, usize)>,
     pub(crate) malformed: u64,
-    /// Events of connections beyond those that are told apart.
+    /// Number of events of connections beyond [`CONNECTIONS_MAX`].
     pub(crate) beyond: u64,
     pub(crate) events: u64,
 }
 
 impl Decoder {
-    /// A decoder for the same file once more, which knows all headers from the beginning.
+    /// Decoder for another pass over the same file, with all headers known from the beginning.
     pub(crate) fn again(&self) -> Self {
         let (file, traces) = (self.file.clone(), self.traces.clone());
         Self { file, traces, learned: true, ..Self::default() }
     }
 
-    /// Whether the file calls itself a qlog and has a trace.
+    /// Whether the file declares itself as qlog and has a trace.
     pub(crate) fn described(&self) -> bool {
         self.file.is_qlog() && !self.traces.is_empty()
     }
 
-    /// Title of a connection's trace or of the file, empty where there is none; its group, and who logged it.
+    /// Title of a connection's trace or of the file, empty if there is none; its group, and its stack.
     pub(crate) fn names(&self, connection: usize) -> (&str, Option<&str>, &'static str) {
         let common = &self.file.common;
         let identity = self.connections.get(connection);
@@ -84,7 +84,7 @@ impl Decoder {
         (title, own.or(trace.group.as_deref()), trace.vantage)
     }
 
-    /// Takes the next piece of a pass that is for the descriptions only: what events say is not looked at.
+    /// Processes the next piece of a pass that reads the descriptions only and ignores events.
     pub(crate) fn learn(&mut self, piece: Piece<'_>) {
         match piece {
             Piece::Event(_) => self.any = true,
@@ -92,7 +92,7 @@ impl Decoder {
         }
     }
 
-    /// Takes the next piece.
+    /// Processes the next piece.
     pub(crate) fn take(&mut self, piece: Piece<'_>, sink: &mut impl Sink) {
         match piece {
             Piece::Records => {}
@@ -110,7 +110,7 @@ impl Decoder {
             }
             _ if self.learned => {}
             Piece::Field(Of::File, key, json) => {
-                // what describes the events of the one trace may come behind it
+                // a field that describes the events of the only trace may follow it
                 if self.file.set(key, json) && self.begun == 1 {
                     self.traces[0].set(key, json);
                     self.late |= self.any;
@@ -152,8 +152,8 @@ impl Decoder {
         sink.event(connection, time_ms, Event::of(&event, unit_ms, json, identity.multipath));
     }
 
-    /// Calendar time of the zero of a connection's trace, with the offset that it asks for [ms]; and names that others may
-    /// know the connection by.
+    /// Calendar time of the zero of a connection's trace, with the offset that it specifies [ms]; and the names of the
+    /// connection in other files.
     pub(super) fn clock_of(&self, connection: usize) -> (Option<f64>, f64, &[String]) {
         let trace = self.connections.get(connection).map_or(0, |identity| identity.trace);
         let header = self.traces.get(trace).unwrap_or(&self.file.common);

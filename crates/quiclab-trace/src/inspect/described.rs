@@ -1,4 +1,4 @@
-//! What the traces of a file say of themselves, for who writes them again.
+//! Descriptions of the traces of a file, for their conversion.
 
 use super::Selection;
 use super::decode::Decoder;
@@ -10,16 +10,16 @@ use super::survey::Surveys;
 pub(crate) struct Described {
     pub(crate) title: String,
     pub(crate) vantage: &'static str,
-    /// Calendar time of its zero, with the offset that it asks for [ms]; `None` if it is not known.
+    /// Calendar time of its zero, with the offset that it specifies [ms]; `None` if it is not known.
     pub(crate) zero_ms: Option<f64>,
-    /// What the client first called the server.
+    /// Original Destination Connection ID.
     pub(crate) original: Option<String>,
-    /// Names of the places of its events.
+    /// Names of the positions of its events.
     pub(crate) event_fields: Vec<String>,
 }
 
 impl Described {
-    /// The traces of a file, and a decoder for it that knows their headers; `None` if it is no qlog.
+    /// Traces of a file, and a decoder with their headers; `None` if the file is no qlog.
     pub(crate) fn of(file: &[u8]) -> Option<(Decoder, Vec<Self>)> {
         let mut decoder = Decoder::default();
         let mut surveys = Surveys::new(Selection::from(1));

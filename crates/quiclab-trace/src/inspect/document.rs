@@ -1,6 +1,6 @@
-//! The outer structure of a qlog file: headers, traces and where each event lies.
+//! The outer structure of a qlog file: headers, traces and the positions of events.
 //!
-//! | layout | what it looks like |
+//! | layout | form |
 //! | --- | --- |
 //! | contained (draft-00 to today) | one object; `traces` is a list of objects, each with its `events` |
 //! | sequence (RFC 7464) | records after 0x1e: a header with `trace`, then an event each |
@@ -13,7 +13,7 @@ use super::scan::{RECORD_SEPARATOR, Scanned, Scanner};
 use std::io::{self, Read};
 use std::ops::Range;
 
-/// How the records of a file are told apart.
+/// Separation of the records of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
     Contained,
@@ -32,7 +32,7 @@ pub(crate) enum Piece<'a> {
     Event(&'a [u8]),
     /// A record that has no end, or is too long.
     Malformed,
-    /// All that follows are records of one event each: nothing describes them any more.
+    /// Only records of one event each follow, without any further description.
     Records,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// What a field belongs to.
+/// Object that a field belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Of {
     /// The outermost object.
@@ -59,10 +59,10 @@ pub(crate) enum Of {
     Trace,
 }
 
-/// What remains to be said at the end.
+/// Result of reading, known at the end of the file.
 pub(crate) struct Ending {
     pub(super) layout: Layout,
-    /// First byte that could not be read as part of the structure: where the file is truncated or damaged.
+    /// Offset of the first byte that is not part of the structure, where the file is truncated or damaged.
     pub(crate) stopped_at: Option<u64>,
 }
 
@@ -80,7 +80,7 @@ impl From<io::Error> for Stop {
 
 type Step = Result<(), Stop>;
 
-/// Reads a file from its first byte to its last and hands out its pieces.
+/// Reads a file from its first byte to its last and passes its pieces to `each`.
 pub(crate) fn read(input: impl Read, each: impl FnMut(Piece<'_>)) -> io::Result<Ending> {
     let mut scanner = Scanner::new(input);
     if scanner.head(3)?.starts_with(b"\xef\xbb\xbf") {
@@ -103,7 +103,7 @@ struct Walk<R, F> {
     traces: u64,
     /// Whether there is a list of traces.
     contained: bool,
-    /// Whether a field of the header goes over several lines.
+    /// Whether a field of the header extends over several lines.
     multi_line: bool,
 }
 
@@ -140,7 +140,7 @@ impl<R: Read, F: FnMut(Piece<'_>)> Walk<R, F> {
                 walk.elements(|walk, first| if first == b'{' { walk.trace() } else { walk.value().map(drop) })
             }
             ("trace", b'{') => walk.trace(),
-            // a file of one trace that leaves out the list
+            // a file of one trace without the list
             ("events", b'[') => {
                 walk.contained = true;
                 walk.begin_trace();
@@ -204,7 +204,7 @@ impl<R: Read, F: FnMut(Piece<'_>)> Walk<R, F> {
         Ok(())
     }
 
-    /// Goes to where the next record may begin.
+    /// Skips to the next possible beginning of a record.
     fn resume(&mut self) -> Step {
         let found = match self.scanner.stop {
             Some(stop) => self.scanner.skip_to(stop)?,
@@ -216,7 +216,7 @@ impl<R: Read, F: FnMut(Piece<'_>)> Walk<R, F> {
         if found { Ok(()) } else { Err(Stop::At(self.scanner.offset())) }
     }
 
-    /// A field that is held as a whole; a longer one is passed over.
+    /// Reads a field as a whole; skips one that is too long.
     fn field(&mut self, of: Of, key: &str) -> Step {
         if let Some(span) = self.value()? {
             let json = self.scanner.bytes(span);
@@ -226,7 +226,7 @@ impl<R: Read, F: FnMut(Piece<'_>)> Walk<R, F> {
         Ok(())
     }
 
-    /// A value of the structure; `None` if it is too long to be held.
+    /// Reads a value of the structure; `None` if it is too long.
     fn value(&mut self) -> Result<Option<Range<usize>>, Stop> {
         let begin = self.scanner.offset();
         match self.scanner.value()? {
@@ -236,7 +236,7 @@ impl<R: Read, F: FnMut(Piece<'_>)> Walk<R, F> {
         }
     }
 
-    /// The next byte that is not blank.
+    /// Next byte that is not whitespace.
     fn peek(&mut self) -> Result<u8, Stop> {
         self.scanner.peek()?.ok_or(Stop::At(self.scanner.offset()))
     }
@@ -273,8 +273,8 @@ impl<R: Read, F: FnMut(Piece<'_>)> Walk<R, F> {
         Ok(())
     }
 
-    /// Calls `element` with the first byte of each element; it consumes the element. A comma too many or
-    /// too few is let pass.
+    /// Calls `element` with the first byte of each element; it consumes the element. An extra or missing
+    /// comma is ignored.
     fn elements(&mut self, mut element: impl FnMut(&mut Self, u8) -> Step) -> Step {
         self.expect(b'[')?;
         loop {

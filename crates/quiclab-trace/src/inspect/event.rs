@@ -1,4 +1,4 @@
-//! What an event says, whatever the draft it is written in.
+//! Content of an event, independent of the draft of its file.
 //!
 //! | events | become |
 //! | --- | --- |
@@ -11,12 +11,12 @@
 //! | `packet_dropped`, `packet_drop` | [`Event::Dropped`] |
 //! | all others | [`Event::Other`] by name |
 //!
-//! The part before the colon is not looked at: it changed from `transport` and `recovery` to `quic`.
+//! The part before the colon is ignored: it changed from `transport` and `recovery` to `quic`.
 
 use super::frames::{is_ack, is_path_ack};
 use super::record::{self, Data, Frame};
 
-/// Metrics of recovery, in this order: bytes for the first three, then milliseconds, then Mbit/s.
+/// Metrics of recovery, in this order: in bytes for the first three, then milliseconds, then Mbit/s.
 pub(super) const METRICS: [&str; 7] = [
     "cwnd_bytes",
     "in_flight_bytes",
@@ -26,11 +26,11 @@ pub(super) const METRICS: [&str; 7] = [
     "min_rtt_ms",
     "pacing_rate_mbps",
 ];
-/// Where in [`METRICS`] these are.
+/// Position in [`METRICS`].
 pub(super) const SRTT: usize = 3;
 pub(super) const LATEST_RTT: usize = 4;
 
-/// An ssthresh from here on means that there is none (2^53; stacks write the largest of their integers).
+/// An ssthresh from this value on means that there is none (2^53; stacks write their largest integer).
 const NO_SSTHRESH: f64 = 9_007_199_254_740_992.0;
 
 pub(crate) enum Event<'a> {
@@ -42,10 +42,10 @@ pub(crate) enum Event<'a> {
         /// More than one only where packets are reported together.
         count: u64,
     },
-    /// Not a number where nothing is said; with the name of the state, or empty.
+    /// Values, NaN where the event has none; and the name of the state, or an empty string.
     Metrics([f64; METRICS.len()], &'a str),
     State(&'a str),
-    /// The text of the event, to be read once more for its names.
+    /// The text of the event, parsed again for its names.
     Parameters(&'a [u8]),
     Datagrams {
         sent: bool,
@@ -57,13 +57,13 @@ pub(crate) enum Event<'a> {
 
 pub(crate) struct Packet<'a> {
     pub(crate) sent: bool,
-    /// `None` for Retry, Version Negotiation and packets that are logged without.
+    /// `None` for Retry, Version Negotiation and packets that are logged without one.
     pub(crate) number: Option<u64>,
     /// 0 Initial, 1 Handshake, 2 0-RTT, 3 1-RTT.
     pub(crate) space: u8,
-    /// Path ID of application data, whose paths count by themselves in Multipath QUIC; otherwise 0.
+    /// Path ID of application data in Multipath QUIC, whose paths have their own packet numbers; otherwise 0.
     pub(crate) path: u32,
-    /// Destination connection ID as it is written, or nothing.
+    /// Destination connection ID as it is written, or empty.
     pub(super) destination: &'a str,
     pub(crate) bytes: Option<u64>,
     /// Whether packets of its type have no frames: Retry, Version Negotiation, stateless resets.
@@ -77,12 +77,12 @@ impl Packet<'_> {
         self.space >= ZERO_RTT
     }
 
-    /// Whether its frames are told; no packet is without any (RFC 9000 section 12.4).
+    /// Whether its frames are logged; no packet is without frames (RFC 9000 section 12.4).
     pub(crate) fn frames_told(&self) -> bool {
         !self.frames.is_empty()
     }
 
-    /// Whether it has other frames than ACK, PADDING and CONNECTION_CLOSE (RFC 9002 section 2).
+    /// Whether it has frames other than ACK, PADDING and CONNECTION_CLOSE (RFC 9002 section 2).
     pub(crate) fn ack_eliciting(&self) -> bool {
         let others = ["padding", "connection_close", "application_close"];
         self.frames.iter().any(|frame| {
@@ -97,8 +97,9 @@ impl Packet<'_> {
         acks.map(|frame| (self.acked_path(frame), acked_ranges(frame)))
     }
 
-    /// The path whose packets an ACK frame acknowledges: that which it names. An ACK frame names none and means path 0
-    /// (draft-ietf-quic-multipath-21 section 2.4); one of a path that is logged without means that on which it came.
+    /// Path whose packets an ACK frame acknowledges: the one in its Path ID. An ACK frame without one means path 0
+    /// (draft-ietf-quic-multipath-21 section 2.4); an ACK frame of a path that is logged without Path ID means the
+    /// path of its packet.
     pub(super) fn acked_path(&self, frame: &Frame<'_>) -> u32 {
         match frame.path_id.0 {
             _ if !self.application_data() => 0,
@@ -114,7 +115,7 @@ const ZERO_RTT: u8 = 2;
 /// Packet number space of 1-RTT packets, and of those whose type is unknown.
 const ONE_RTT: u8 = 3;
 
-/// A path ID; beyond the largest one that there can be, that.
+/// Path ID, clamped to the maximum.
 fn path_number(path: u64) -> u32 {
     u32::try_from(path).unwrap_or(u32::MAX)
 }
@@ -133,7 +134,7 @@ fn space(name: &str) -> u8 {
 }
 
 impl<'a> Event<'a> {
-    /// What `event` says; `unit_ms` is the length of its unit of time, `json` its text. `multipath` says whether frames of its
+    /// Content of `event`; `unit_ms` is the length of its unit of time, `json` its text. `multipath`: whether frames of its
     /// connection have had paths.
     pub(super) fn of(event: &'a record::Event<'_>, unit_ms: f64, json: &'a [u8], multipath: bool) -> Self {
         let data = &event.data;
@@ -233,13 +234,13 @@ fn metrics(data: &Data<'_>, unit_ms: f64) -> [f64; METRICS.len()] {
     .map(|value| value.unwrap_or(f64::NAN))
 }
 
-/// How many bytes of data a frame has; of PADDING, how long it is.
+/// Number of data bytes of a frame; of PADDING, its length.
 pub(super) fn frame_bytes(frame: &Frame<'_>) -> u64 {
     let lengths = [frame.raw.payload_length, frame.payload_length, frame.length, frame.raw.length];
     lengths.into_iter().find_map(|length| length.0).unwrap_or(0)
 }
 
-/// The ranges of an ACK frame as `(smallest, largest)`, whichever way round they are written.
+/// Ranges of an ACK frame as `(smallest, largest)`, in whichever order they are written.
 pub(super) fn acked_ranges<'a>(frame: &'a Frame<'_>) -> impl Iterator<Item = (u64, u64)> + 'a {
     frame.acked_ranges.0.iter().filter_map(|range| {
         let first = range.0.first()?.0?;

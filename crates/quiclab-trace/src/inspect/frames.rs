@@ -1,17 +1,17 @@
-//! Kinds of frames by name, and which kinds a packet holds together.
+//! Kinds of frames by name, and the sets of kinds in one packet.
 
 use std::collections::HashMap;
 
-/// Kinds that come first in the name of a set, the telling ones before the others.
+/// Kinds that come first in the name of a set, the most informative ones first.
 const FIRST: [&str; 5] = ["stream", "crypto", "datagram", "ack", "padding"];
 /// Position in [`FIRST`].
 pub(super) const STREAM: usize = 0;
 pub(super) const CRYPTO: usize = 1;
 pub(super) const DATAGRAM: usize = 2;
 pub(super) const ACK: usize = 3;
-/// Kinds that are told apart; the last one stands for all others.
+/// Maximum number of kinds; the last one stands for all others.
 const KINDS_MAX: usize = 64;
-/// Sets that are told apart; the last one stands for all others.
+/// Maximum number of sets; the last one stands for all others.
 const SETS_MAX: usize = 256;
 
 pub(super) fn is_ack(kind: &str) -> bool {
@@ -25,7 +25,7 @@ pub(super) fn is_path_ack(kind: &str) -> bool {
     names.iter().any(|name| name.eq_ignore_ascii_case(kind))
 }
 
-/// How many frames there were of a kind, and their bytes.
+/// Number of frames of a kind, and their bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Kind {
     pub(super) name: String,
@@ -47,7 +47,7 @@ impl Kinds {
         Self { kinds, sets: Vec::new(), numbers: HashMap::new() }
     }
 
-    /// Counts a frame; gives the position of its kind.
+    /// Counts a frame; returns the position of its kind.
     pub(super) fn count(&mut self, name: &str, bytes: u64) -> usize {
         let name = match name {
             "" => "without name",
@@ -68,7 +68,7 @@ impl Kinds {
         index
     }
 
-    /// Number of a set of kinds, each a bit.
+    /// Number of a set of kinds, given as bits.
     pub(super) fn set(&mut self, bits: u64) -> u16 {
         if let Some(&number) = self.numbers.get(&bits) {
             return number;

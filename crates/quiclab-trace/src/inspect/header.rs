@@ -1,17 +1,16 @@
-//! What a qlog file says about itself and its traces.
+//! Headers of a qlog file and of its traces.
 
 use super::record::Role;
 use super::time::{Reference, TimeFormat};
 use serde_json::{Map, Value};
 
-/// Text of a title or name is kept up to this length.
+/// Maximum length of a title or name [bytes]; longer ones are truncated.
 const TEXT_MAX: usize = 200;
-/// Names of a connection that are kept, of those in a header and of those in events: that of its first packet, and those of
-/// its parameters.
+/// Maximum number of names of a connection, in a header and in events: of its first packet and its parameters.
 const ORIGINALS_MAX: usize = 4;
 
-/// Names by which the known stacks give themselves away in titles, vantage points and versions; the first
-/// that is found counts, so longer names come first.
+/// Names of the known stacks in titles, vantage points and versions; the first match counts, so longer names
+/// come first.
 const STACKS: [(&str, &str); 18] = [
     ("aioquic", "aioquic"),
     ("quic-go", "quic-go"),
@@ -41,15 +40,15 @@ pub(super) struct TraceHeader {
     pub(super) time_format: TimeFormat,
     /// Milliseconds in a unit of time.
     pub(super) unit_ms: f64,
-    /// `reference_time` as it is written: its unit may come behind it.
+    /// `reference_time` as it is written: its unit may follow it.
     reference_time: Option<Value>,
     pub(super) reference: Option<Reference>,
     /// `time_offset`, in its unit.
     offset: f64,
-    /// Names by which the connection can be known in other files: original connection IDs, in lower case.
+    /// Names of the connection in other files: original connection IDs, in lower case.
     pub(super) originals: Vec<String>,
     pub(super) roles: Vec<Role>,
-    /// Names of the same places.
+    /// Names of the same positions.
     pub(super) event_fields: Vec<String>,
     /// The group that all events belong to.
     pub(super) group: Option<String>,
@@ -61,7 +60,7 @@ impl Default for TraceHeader {
         Self {
             title: String::new(),
             vantage: "unknown",
-            // "absolute" is the default of 0.3, and what is small is taken as relative all the same
+            // "absolute" is the default of 0.3, and small times are taken as relative anyway
             time_format: TimeFormat::Relative,
             unit_ms: 1.0,
             reference_time: None,
@@ -77,12 +76,12 @@ impl Default for TraceHeader {
 }
 
 impl TraceHeader {
-    /// The description of a trace that takes from the file what concerns its events.
+    /// Description of a trace that inherits the fields about events from the file.
     pub(super) fn within(file: &Self) -> Self {
         Self { title: String::new(), stack: None, ..file.clone() }
     }
 
-    /// Takes a field; true if the meaning of events depends on it.
+    /// Sets a field; true if the meaning of events depends on it.
     pub(super) fn set(&mut self, key: &str, json: &[u8]) -> bool {
         let Ok(value) = serde_json::from_slice::<Value>(json) else { return false };
         match (key, &value) {
@@ -128,7 +127,7 @@ impl TraceHeader {
         for key in ["ODCID", "odcid", "original_destination_connection_id", "original_connection_id"] {
             self.original(text_of(fields, key));
         }
-        // mvfst names both connection IDs, each end the one of the other first
+        // mvfst names both connection IDs, each end writes that of its peer first
         let mut pair = ["dcid", "scid"].map(|key| original_id(text_of(fields, key)));
         pair.sort_unstable();
         if let [Some(one), Some(other)] = &pair {
@@ -154,17 +153,17 @@ impl TraceHeader {
         ["time_units", "time_format", "reference_time"].iter().any(|key| fields.contains_key(*key))
     }
 
-    /// The reference time, in the unit that is known now.
+    /// Sets the reference time, in the unit known so far.
     fn refer(&mut self) {
         self.reference = self.reference_time.as_ref().and_then(|value| Reference::of(value, self.unit_ms));
     }
 
-    /// By how much all times of the trace are to be moved [ms].
+    /// Offset to add to all times of the trace [ms].
     pub(super) fn offset_ms(&self) -> f64 {
         self.offset * self.unit_ms
     }
 
-    /// Takes an original connection ID.
+    /// Adds an original connection ID.
     fn original(&mut self, text: &str) {
         if let Some(id) = original_id(text) {
             add_original(&mut self.originals, id);
@@ -194,14 +193,14 @@ pub(super) struct FileHeader {
     version: Option<String>,
     schema: Option<String>,
     events: Option<String>,
-    /// What holds for all traces.
+    /// Description that applies to all traces.
     pub(super) common: TraceHeader,
-    /// The first names in the outermost object, for the message that this is not a qlog.
+    /// First keys of the outermost object, for the message that the file is no qlog.
     pub(super) keys: Vec<String>,
 }
 
 impl FileHeader {
-    /// Takes a field; true if the meaning of events depends on it.
+    /// Sets a field; true if the meaning of events depends on it.
     pub(super) fn set(&mut self, key: &str, json: &[u8]) -> bool {
         if self.keys.len() < 6 {
             self.keys.push(cut(key));
@@ -216,7 +215,7 @@ impl FileHeader {
         false
     }
 
-    /// Takes `event_schemas` of a trace: the draft that its events follow.
+    /// Reads `event_schemas` of a trace: the draft that its events follow.
     pub(super) fn event_schemas(&mut self, json: &[u8]) {
         let schemas: Vec<String> = serde_json::from_slice(json).unwrap_or_default();
         let names: Vec<&str> =
@@ -225,12 +224,12 @@ impl FileHeader {
         self.events = self.events.take().or(quic.map(|name| cut(name)));
     }
 
-    /// Whether this calls itself a qlog.
+    /// Whether the file declares itself as qlog.
     pub(super) fn is_qlog(&self) -> bool {
         self.version.is_some() || self.schema.as_ref().is_some_and(|schema| schema.contains("qlog"))
     }
 
-    /// The version as a reader knows it.
+    /// Version as readers know it.
     pub(super) fn version(&self) -> String {
         match (&self.version, &self.schema, &self.events) {
             (Some(version), ..) => format!("qlog {version}"),
@@ -241,8 +240,8 @@ impl FileHeader {
     }
 }
 
-/// A connection ID as it is compared: in lower case, without what some write before or between its digits; `None` if it is too
-/// short to tell connections apart, or says nothing.
+/// Connection ID for comparisons: in lower case, without prefixes and separators that some stacks write; `None` if it is too
+/// short to distinguish connections, or contains no information.
 pub(super) fn original_id(text: &str) -> Option<String> {
     let text = text.trim().to_ascii_lowercase();
     let digits: String = text
@@ -256,7 +255,7 @@ pub(super) fn original_id(text: &str) -> Option<String> {
     known.then_some(digits)
 }
 
-/// Adds a name of a connection, unless it is known or there are enough.
+/// Adds a name of a connection, unless it is known or the maximum is reached.
 pub(super) fn add_original(originals: &mut Vec<String>, name: String) {
     if originals.len() < ORIGINALS_MAX && !originals.contains(&name) {
         originals.push(name);
@@ -267,7 +266,7 @@ fn text_of<'a>(fields: &'a Map<String, Value>, key: &str) -> &'a str {
     fields.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// At most [`TEXT_MAX`] bytes from the beginning of a text.
+/// Beginning of a text, at most [`TEXT_MAX`] bytes.
 pub(super) fn prefix(text: &str) -> &str {
     let mut length = text.len().min(TEXT_MAX);
     while !text.is_char_boundary(length) {
@@ -304,7 +303,7 @@ mod tests {
         assert_eq!(header.roles, [Role::RelativeTime, Role::Ignored, Role::Event, Role::Data, Role::Data]);
     }
 
-    /// Fields may come again and again, and headers have no end: memory and time are those of four names.
+    /// Fields may repeat, and headers have no maximum length: memory and time are those of four names.
     #[test]
     fn names_of_a_connection_are_few() {
         let mut header = TraceHeader::default();

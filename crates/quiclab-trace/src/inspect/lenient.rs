@@ -1,18 +1,18 @@
-//! JSON values of which a reader takes what it can use and passes over the rest.
+//! Lenient JSON values: a reader uses what it understands and skips the rest.
 //!
-//! Stacks write numbers as strings, objects where the draft has text, and fields of their own. A value of
-//! another kind than expected is as good as none; only text that is not JSON at all fails.
+//! Stacks write numbers as strings, objects where the draft has text, and fields of their own. A value of an
+//! unexpected type counts as missing; only text that is not JSON at all fails.
 
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// An unsigned integer, also from a string (draft-01) or a float without fraction.
+/// An unsigned integer, also as a string (draft-01) or as a float without fraction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Uint(pub(super) Option<u64>);
 
-/// A finite number, also from a string.
+/// A finite number, also as a string.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Real(pub(super) Option<f64>);
 
@@ -21,7 +21,7 @@ pub(super) struct Real(pub(super) Option<f64>);
 pub(super) struct Text<'a>(pub(super) Option<Cow<'a, str>>);
 
 impl Text<'_> {
-    /// The text; empty where there is none.
+    /// The text; empty if there is none.
     pub(super) fn as_str(&self) -> &str {
         self.0.as_deref().unwrap_or_default()
     }
@@ -32,7 +32,8 @@ impl Text<'_> {
 pub(super) struct List<T>(pub(super) Vec<T>);
 
 impl<T> List<T> {
-    /// No packet of 64 KiB has more frames that matter; an ACK frame of this many ranges fills two packets.
+    /// Maximum number of elements. No packet of 64 KiB has more relevant frames; an ACK frame of this many
+    /// ranges fills two packets.
     const MAX: usize = 2048;
 }
 
@@ -42,7 +43,7 @@ impl<T> Default for List<T> {
     }
 }
 
-/// Implements the parts of a visitor that are passed over.
+/// Implements the methods of a visitor whose values are skipped.
 macro_rules! otherwise {
     ($none:expr; $($kind:ident)*) => {
         fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -171,8 +172,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     }
 }
 
-/// Declares a structure that is read from an object: fields in any order, unknown ones passed over, of
-/// double ones the last, and the default where the value is no object.
+/// Declares a structure that is read from an object: fields in any order, unknown ones skipped, the last of
+/// duplicates, and the default where the value is no object.
 macro_rules! record {
     ($(#[$meta:meta])* $name:ident { $($(#[$note:meta])* $field:ident: $type:ty = $($key:literal)|+,)* }) => {
         $(#[$meta])*

@@ -1,6 +1,6 @@
 //! The JSON document: a list with an object for each connection. `docs` in `_quiclab.pyi` lists its fields.
 //!
-//! Columns are written one value after the other, not through a tree of values: they are most of the document.
+//! Columns are written value by value, not through a tree of values: they are most of the document.
 
 use super::decode::{Decoder, Identity};
 use super::document::{Ending, Layout};
@@ -14,10 +14,10 @@ use super::{SCHEMA, survey::Survey};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Bars of the histogram of packet sizes, at most.
+/// Maximum number of bars of the histogram of packet sizes.
 const BARS_MAX: usize = 150;
 
-/// An object in the making.
+/// A JSON object under construction.
 struct Object(String);
 
 impl Object {
@@ -62,12 +62,12 @@ impl Object {
     }
 }
 
-/// Rounded to 0.1 µs of a millisecond, or 0.1 bit/s of a Mbit/s; what is not a number becomes null.
+/// Rounds to 0.0001: 0.1 µs of a time in ms, 100 bit/s of a rate in Mbit/s. NaN becomes null.
 fn round(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
 }
 
-/// Null where a division has no result.
+/// Quotient; `None` if the division has no result.
 fn ratio(over: f64, under: f64) -> Option<f64> {
     Some(round(over / under)).filter(|value| value.is_finite())
 }
@@ -332,7 +332,7 @@ fn acks(object: &mut Object, points: &[AckPoint]) {
     object.nest("acks", column);
 }
 
-/// A histogram with bars of the smallest width out of 1, 2, 5, 10 ... with which there are few enough.
+/// Writes a histogram with the smallest bar width of 1, 2, 5, 10 ... that needs at most [`BARS_MAX`] bars.
 fn packet_sizes(object: &mut Object, summary: &Summary<'_>) {
     let widths = [1, 2, 5, 10, 20, 50, 100, 200, 500];
     let bars = |width: u32| {

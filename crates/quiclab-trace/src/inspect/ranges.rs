@@ -1,13 +1,13 @@
-//! Sets of numbers as ranges: which packet numbers are acknowledged, which bytes of a stream are there.
+//! Sets of numbers as ranges: acknowledged packet numbers, received bytes of a stream.
 
-/// Ranges `[from, to)` in ascending order, apart from each other.
+/// Ranges `[from, to)` in ascending order, disjoint.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges(Vec<(u64, u64)>);
 
 impl Ranges {
-    /// Adds `[from, to)` and tells how many of it are new.
+    /// Adds `[from, to)` and returns how many of its numbers are new.
     ///
-    /// Above `max` ranges, the lowest gap is closed, so that what comes late there counts as not new.
+    /// Above `max` ranges, the lowest gap is closed, so that numbers that arrive late in it count as not new.
     pub(crate) fn insert(&mut self, from: u64, to: u64, max: usize) -> u64 {
         if from >= to {
             return 0;

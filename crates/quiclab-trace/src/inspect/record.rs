@@ -1,4 +1,4 @@
-//! An event as the file has it: the fields of all drafts side by side, under the names they are written with.
+//! An event as in the file: the fields of all drafts side by side, under their names in the file.
 //!
 //! | draft | event | number, size of a packet | length of a frame |
 //! | --- | --- | --- | --- |
@@ -54,7 +54,7 @@ record! {
     /// `data` of every kind of event.
     Data {
         packet_type: Text<'a> = "packet_type",
-        /// Of aioquic's `packet_lost`.
+        /// Packet type in aioquic's `packet_lost`.
         type_name: Text<'a> = "type",
         packet_number_space: Text<'a> = "packet_number_space",
         packet_number: Uint = "packet_number",
@@ -71,7 +71,7 @@ record! {
         pacing_rate: Real = "pacing_rate",
         new: Text<'a> = "new",
         state: Text<'a> = "state",
-        /// Of mvfst's `packets_lost`, with `lost_packets`.
+        /// Largest number in mvfst's `packets_lost`, with `lost_packets`.
         largest_lost: Uint = "largest_lost_packet_num",
         lost_packets: Uint = "lost_packets",
         count: Uint = "count",
@@ -96,7 +96,7 @@ record! {
     }
 }
 
-/// What a place in the list of an event means (`event_fields` of draft-00 and draft-01).
+/// Meaning of a position in the list of an event (`event_fields` of draft-00 and draft-01).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Time,
@@ -105,15 +105,15 @@ pub(super) enum Role {
     Name,
     Event,
     Group,
-    /// Of picoquic with Multipath QUIC.
+    /// Path ID of picoquic with Multipath QUIC.
     PathId,
-    /// Where an object lies here, it is the data: some write `TRIGGER` in the description and leave it out.
+    /// An object at this position is the data: some stacks declare `TRIGGER` and then omit it.
     Data,
     Ignored,
 }
 
 impl Role {
-    /// Without a description: `[time, category, event, trigger, data]`, or the same without trigger.
+    /// Roles without a description: `[time, category, event, trigger, data]`, or the same without trigger.
     pub(super) const DEFAULT: [Self; 5] =
         [Self::RelativeTime, Self::Ignored, Self::Event, Self::Data, Self::Data];
 
@@ -185,7 +185,7 @@ impl<'de> Visitor<'de> for EventIn<'_> {
     }
 }
 
-/// Data where there is an object.
+/// Data, if the value is an object.
 struct Maybe<'a>(Option<Data<'a>>);
 
 impl<'de> Deserialize<'de> for Maybe<'de> {

@@ -1,11 +1,11 @@
-//! Which points are shown where there are more than can be.
+//! Selection of the points that are shown where there are too many.
 //!
-//! Time is cut into buckets of equal width, so that a burst does not take the place of all else.
-//! [`DownsampledPoints`] keeps an even part of each bucket: when a bucket is full, every second of its points goes and
-//! from then on twice as many are passed over. [`Extremes`] keeps of each metric in each bucket the least,
-//! the greatest and the last value, so that no spike is lost and a step ends where it ends.
+//! Time is divided into buckets of equal width, so that a burst does not displace all other points.
+//! [`DownsampledPoints`] keeps evenly spaced points of each bucket: when a bucket is full, every second point is
+//! removed, and from then on the spacing is twice as large. [`Extremes`] keeps the minimum, the maximum and the last
+//! value of each metric in each bucket, so that no spike is lost and steps end at the right time.
 
-/// When events happen, as the first pass has found it.
+/// Time range of the events, found by the first pass.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
     pub(super) from_ms: f64,
@@ -13,21 +13,21 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// Which of `count` buckets this instant lies in.
+    /// Index of the bucket, out of `count`, that contains this instant.
     fn bucket(self, time_ms: f64, count: usize) -> usize {
         let width = self.to_ms - self.from_ms;
         if width <= 0.0 {
             return 0;
         }
-        // a float to an integer saturates; outside the span lies nothing, but a wrong bucket harms nothing
+        // a cast from float saturates; no event is outside the span, and a wrong bucket would do no harm
         (((time_ms - self.from_ms) / width * count as f64) as usize).min(count - 1)
     }
 }
 
-/// Points of one bucket are between half of this and this, where there are so many.
+/// Maximum number of points of a bucket; a bucket that was thinned has at least half as many.
 const BUCKET_POINTS: usize = 8;
 
-/// At most a given number of points, evenly from each bucket.
+/// A bounded number of points, evenly spaced in each bucket.
 pub(super) struct DownsampledPoints<T> {
     span: Span,
     quota: usize,
@@ -42,7 +42,7 @@ struct Bucket<T> {
 }
 
 impl<T> DownsampledPoints<T> {
-    /// For `expected` points, of which at most `max` are kept.
+    /// Creates a selection of at most `max` of `expected` points.
     pub(super) fn new(span: Span, expected: u64, max: usize) -> Self {
         let all = expected <= max as u64;
         let (count, quota) = if all { (1, max) } else { ((max / BUCKET_POINTS).max(1), BUCKET_POINTS) };
@@ -68,18 +68,18 @@ impl<T> DownsampledPoints<T> {
         bucket.seen += 1;
     }
 
-    /// How many points there were.
+    /// Number of points that were added.
     pub(super) fn total(&self) -> u64 {
         self.total
     }
 
-    /// The points that are kept, bucket by bucket.
+    /// Selected points, bucket by bucket.
     pub(super) fn into_points(self) -> Vec<T> {
         self.buckets.into_iter().flat_map(|bucket| bucket.kept).collect()
     }
 }
 
-/// A row of metrics; not a number where the event says nothing of it.
+/// A row of metrics; NaN where the event has no value.
 pub(super) struct Row<const METRICS: usize> {
     pub(super) time_ms: f64,
     pub(super) values: [f64; METRICS],
@@ -87,7 +87,7 @@ pub(super) struct Row<const METRICS: usize> {
 
 #[derive(Clone, Copy)]
 struct Cell {
-    /// Number of the row, to join what was in one row.
+    /// Number of the row, to join the values of one row.
     row: u64,
     time_ms: f64,
     value: f64,
@@ -96,14 +96,14 @@ struct Cell {
 /// Rows of metrics: all of them, or extremes.
 pub(super) struct Extremes<const METRICS: usize> {
     span: Span,
-    /// Of each bucket and metric the least, the greatest and the last; empty if all rows are kept.
+    /// Minimum, maximum and last value by bucket and metric; empty if all rows are kept.
     buckets: Vec<[Option<[Cell; 3]>; METRICS]>,
     rows: Vec<Row<METRICS>>,
     total: u64,
 }
 
 impl<const METRICS: usize> Extremes<METRICS> {
-    /// For `expected` rows, of which about `max` are kept.
+    /// Creates a selection of about `max` of `expected` rows.
     pub(super) fn new(span: Span, expected: u64, max: usize) -> Self {
         let count = if expected <= max as u64 { 0 } else { (max / (3 * METRICS)).max(1) };
         Self { span, buckets: vec![[None; METRICS]; count], rows: Vec::new(), total: 0 }
@@ -132,12 +132,12 @@ impl<const METRICS: usize> Extremes<METRICS> {
         }
     }
 
-    /// How many rows there were.
+    /// Number of rows that were added.
     pub(super) fn total(&self) -> u64 {
         self.total
     }
 
-    /// The rows that are kept, in the order in which they came.
+    /// Selected rows, in the order in which they were added.
     pub(super) fn into_rows(self) -> Vec<Row<METRICS>> {
         if self.buckets.is_empty() {
             return self.rows;
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_bucket_is_thinned_evenly() {
-        // 16 places are two buckets of 8; the first gets 20 points, so every fourth: 0, 4, ... 16
+        // 16 points are two buckets of 8; the first gets 20 points, so every fourth: 0, 4, ... 16
         let mut points = DownsampledPoints::new(SPAN, 23, 16);
         (0..20).for_each(|index| points.push(10.0, index));
         (20..23).for_each(|index| points.push(90.0, index));
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn extremes_of_each_metric() {
-        // 6 places for two metrics are one bucket
+        // 6 points for two metrics are one bucket
         let mut rows = Extremes::<2>::new(SPAN, 7, 6);
         for (time, a, b) in [
             (1.0, 5.0, f64::NAN),
@@ -208,7 +208,7 @@ mod tests {
     }
 
     proptest! {
-        /// Never more than asked for; from each bucket at least one; nothing twice.
+        /// Never more points than requested; at least one from each bucket; no point twice.
         #[test]
         fn a_bound_is_a_bound(times in proptest::collection::vec(0.0..100.0_f64, 1..400), max in 8..80_usize) {
             let mut points = DownsampledPoints::new(SPAN, times.len() as u64, max);

@@ -1,27 +1,27 @@
-//! Finds where JSON values begin and end in a stream, without building them.
+//! Scanner that finds the bounds of JSON values in a stream, without parsing them.
 //!
-//! A value is handed out as a slice of a buffer that holds little more than the longest record. Brackets
-//! are counted, not matched, and strings are skipped: whether the value is well formed is for the parser
-//! of the value to say, so that one bad record costs one record. Nesting costs nothing here.
+//! A value is handed out as a slice of a buffer that holds little more than the longest record. Brackets are
+//! counted, not matched, and strings are skipped: the parser of the value decides whether it is well formed,
+//! so that one malformed record costs one record. Nesting has no cost here.
 
 use std::io::{self, Read};
 use std::ops::Range;
 
 /// Bytes that are read at once.
 const CHUNK_BYTES: usize = 1 << 18;
-/// Records up to this length are held; those of more than twice as much are passed over and counted.
+/// Records up to this length are buffered; those of more than twice this length are skipped and counted.
 pub(super) const RECORD_BYTES_MAX: usize = 1 << 22;
 /// Separator of RFC 7464, never part of a JSON text.
 pub(super) const RECORD_SEPARATOR: u8 = 0x1e;
 
-/// A value, or why there is none.
+/// A value, or the reason for its absence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Scanned {
-    /// Where it lies in the buffer until the next call; see [`Scanner::bytes`].
+    /// Position in the buffer, valid until the next call; see [`Scanner::bytes`].
     Complete(Range<usize>),
-    /// Too long to be held; passed over.
+    /// Too long to be buffered; skipped.
     TooLong,
-    /// The byte that ends every record came in its middle; the scanner stands at that byte.
+    /// The byte that ends records is in its middle; the scanner is positioned at that byte.
     Cut,
     /// The input ended in its middle.
     End,
@@ -31,12 +31,12 @@ pub(super) enum Scanned {
 pub(super) struct Scanner<R> {
     input: R,
     buffer: Vec<u8>,
-    /// What has not been consumed is `buffer[start..end]`.
+    /// Unconsumed bytes are `buffer[start..end]`.
     start: usize,
     end: usize,
     /// Offset of `buffer[0]` in the input.
     base: u64,
-    /// Byte that no record holds: 0x1e in JSON text sequences, the line feed where each line is a record.
+    /// Byte that no record contains: 0x1e in JSON text sequences, the line feed where each line is a record.
     pub(super) stop: Option<u8>,
     /// Line feeds that were skipped between values.
     pub(super) line_feeds: u64,
@@ -48,29 +48,29 @@ impl<R: Read> Scanner<R> {
         Self { input, buffer, start: 0, end: 0, base: 0, stop: None, line_feeds: 0 }
     }
 
-    /// Offset in the input of the next byte.
+    /// Offset of the next byte in the input.
     pub(super) fn offset(&self) -> u64 {
         self.base + self.start as u64
     }
 
-    /// The bytes of a value that [`Scanner::value`] has just found.
+    /// Bytes of the value that the last call of [`Scanner::value`] found.
     pub(super) fn bytes(&self, span: Range<usize>) -> &[u8] {
         &self.buffer[span]
     }
 
-    /// What begins the input, at most `count` bytes, without consuming it.
+    /// First bytes of the input, at most `count`, without consuming them.
     pub(super) fn head(&mut self, count: usize) -> io::Result<&[u8]> {
         while self.end - self.start < count && self.fill()? {}
         Ok(&self.buffer[self.start..self.end.min(self.start + count)])
     }
 
-    /// Consumes the byte that `peek` has shown.
+    /// Consumes the byte that `peek` returned.
     pub(super) fn bump(&mut self) {
         debug_assert!(self.start < self.end, "peek comes first");
         self.start += 1;
     }
 
-    /// The next byte that is not blank, not consumed; `None` at the end.
+    /// Next byte that is not whitespace, without consuming it; `None` at the end.
     pub(super) fn peek(&mut self) -> io::Result<Option<u8>> {
         loop {
             while self.start < self.end {
@@ -87,7 +87,7 @@ impl<R: Read> Scanner<R> {
         }
     }
 
-    /// Consumes up to the next `byte`, which stays; false at the end of the input.
+    /// Consumes bytes up to the next `byte`, exclusive; false at the end of the input.
     pub(super) fn skip_to(&mut self, byte: u8) -> io::Result<bool> {
         loop {
             match self.buffer[self.start..self.end].iter().position(|&b| b == byte) {
@@ -103,7 +103,7 @@ impl<R: Read> Scanner<R> {
         }
     }
 
-    /// Consumes the value that begins at the byte which `peek` has shown.
+    /// Consumes the value that begins at the byte that `peek` returned.
     pub(super) fn value(&mut self) -> io::Result<Scanned> {
         // no byte is 0xff in UTF-8, so it stands for "none"
         let stop = self.stop.unwrap_or(0xff);
@@ -144,7 +144,7 @@ impl<R: Read> Scanner<R> {
                             return Ok(self.consume(at, too_long));
                         }
                     }
-                    // what ends a number or a literal is not part of it
+                    // the byte that ends a number or a literal is not part of it
                     b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n' if depth == 0 => {
                         return Ok(self.consume(at - 1, too_long));
                     }
@@ -168,7 +168,7 @@ impl<R: Read> Scanner<R> {
         if too_long { Scanned::TooLong } else { Scanned::Complete(start..self.start) }
     }
 
-    /// Reads more behind `end`; false at the end of the input.
+    /// Reads more bytes after `end`; false at the end of the input.
     fn fill(&mut self) -> io::Result<bool> {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -196,7 +196,7 @@ impl<R: Read> Scanner<R> {
 mod tests {
     use super::*;
 
-    /// Hands out `bytes` a few at a time, so that values lie across every boundary.
+    /// Reader that returns a few of `bytes` at a time, so that values span every boundary.
     struct Slow<'a>(&'a [u8], usize);
 
     impl Read for Slow<'_> {

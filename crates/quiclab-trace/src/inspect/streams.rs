@@ -1,16 +1,17 @@
-//! The streams of a connection: what each direction carried, and which frames of which streams are shown.
+//! Streams of a connection: totals by direction, and selection of the streams and frames shown.
 
 use super::ranges::Ranges;
 use super::sample::{DownsampledPoints, Span};
 use std::collections::HashMap;
 
-/// Streams of a file that are told apart, each direction for itself.
+/// Maximum number of streams of a file that are distinguished, counted per direction.
 const TRACKED_MAX: usize = 20_000;
-/// The first so many streams may have [`GAPS_MANY`] gaps, later ones [`GAPS_FEW`]; all together take 15 MB at most.
+/// The first this many streams may have [`GAPS_MANY`] gaps, later ones [`GAPS_FEW`]; all together take 15 MB at
+/// most.
 const MANY_STREAMS: usize = 64;
 const GAPS_MANY: usize = 4096;
 const GAPS_FEW: usize = 32;
-/// Streams of a connection that are shown frame by frame.
+/// Maximum number of streams of a connection that are shown frame by frame.
 pub(super) const DETAILED_MAX: usize = 24;
 
 /// A stream in one direction.
@@ -20,43 +21,43 @@ pub(super) struct Key {
     pub(super) id: u64,
 }
 
-/// What a stream carried.
+/// Totals of a stream.
 #[derive(Clone, Debug)]
 pub(super) struct Total {
     covered: Ranges,
     gaps_max: usize,
     /// Bytes in frames, retransmissions included.
     pub(super) bytes: u64,
-    /// Bytes without what came twice.
+    /// Bytes without duplicates.
     pub(super) unique_bytes: u64,
     pub(super) frames: u64,
-    /// Of these, frames that are selected.
+    /// Number of selected frames.
     pub(super) selected: u64,
     pub(super) first_ms: f64,
     pub(super) last_ms: f64,
 }
 
-/// Of all streams of a direction.
+/// Totals of all streams of a direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Direction {
     pub(super) bytes: u64,
     pub(super) unique_bytes: u64,
-    /// When the first and the last STREAM frame was; `None` without.
+    /// Times of the first and the last STREAM frame; `None` if there was none.
     pub(super) span_ms: Option<(f64, f64)>,
 }
 
-/// The streams of a connection, counted.
+/// Totals of the streams of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Streams {
     totals: HashMap<Key, Total>,
     pub(super) sent: Direction,
     pub(super) received: Direction,
-    /// Frames of streams beyond those that are told apart.
+    /// Number of frames of streams beyond [`TRACKED_MAX`].
     pub(super) untold_frames: u64,
 }
 
 impl Streams {
-    /// Counts a frame; `tracked` is the number of streams told apart in the whole file.
+    /// Counts a frame; `tracked` is the number of streams that are distinguished in the whole file.
     pub(super) fn frame(&mut self, key: Key, offset: u64, length: u64, time_ms: f64, tracked: &mut usize) {
         let direction = if key.sent { &mut self.sent } else { &mut self.received };
         let (first, _) = direction.span_ms.unwrap_or((time_ms, time_ms));
@@ -99,7 +100,7 @@ impl Streams {
         }
     }
 
-    /// The streams with the most bytes, at most [`DETAILED_MAX`], by direction and number; and the rest.
+    /// The streams with the most bytes, at most [`DETAILED_MAX`], by direction and number; and all others.
     pub(super) fn largest(&self) -> (Vec<(Key, &Total)>, Vec<&Total>) {
         let mut all: Vec<_> = self.totals.iter().map(|(key, total)| (*key, total)).collect();
         all.sort_by_key(|(key, total)| (std::cmp::Reverse(total.bytes), *key));
@@ -122,7 +123,7 @@ pub(super) struct FramePoint {
 pub(super) struct Detail {
     pub(super) frames: DownsampledPoints<FramePoint>,
     sent: bool,
-    /// Where the data ends that was sent first, and the packet that carried it.
+    /// End of the data sent so far, and the packet that carried it.
     end: u64,
     end_packet: Option<(u32, u64)>,
 }
@@ -133,11 +134,11 @@ impl Detail {
         Self { frames, sent, end: 0, end_packet: None }
     }
 
-    /// Takes a frame of `packet`, path and number.
+    /// Processes a frame of `packet`, given as path and number.
     ///
-    /// Packet numbers grow in the order of sending, data is first sent in the order of offsets: so what lies
-    /// before the end of the data and comes in a later packet is sent again. What comes in an earlier packet
-    /// was only overtaken in transit; so was what comes on another path, where it is received.
+    /// Packet numbers grow in the order of sending, and data is first sent in the order of offsets: data
+    /// below that end in a later packet is a retransmission. Data in an earlier packet was only overtaken in
+    /// transit; so was received data on another path.
     pub(super) fn frame(
         &mut self,
         packet: Option<(u32, u64)>,

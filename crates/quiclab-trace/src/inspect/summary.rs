@@ -1,4 +1,4 @@
-//! The second pass: what is shown of a connection.
+//! The second pass: the data of a connection that are shown.
 
 use super::Selection;
 use super::credit::Credit;
@@ -13,21 +13,21 @@ use super::survey::Survey;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 
-/// Losses that are shown; more are thinned.
+/// Maximum number of losses that are shown; more are thinned.
 pub(super) const LOSSES_MAX: usize = 100_000;
-/// Changes of state that are shown; later ones are counted only.
+/// Maximum number of changes of state that are shown; later ones are counted only.
 pub(super) const PHASES_MAX: usize = 20_000;
-/// Names of events that are counted apart.
+/// Maximum number of names of events that are counted separately.
 const NAMES_MAX: usize = 100;
-/// Transport parameters of a side that are kept.
+/// Maximum number of transport parameters of an endpoint.
 const PARAMETERS_MAX: usize = 64;
-/// Gaps between acknowledged packets that are remembered.
+/// Maximum number of gaps between acknowledged packets that are stored.
 const ACK_GAPS_MAX: usize = 4096;
-/// Packet number spaces, paths among them, whose acknowledgements are told apart.
+/// Maximum number of packet number spaces, including paths, whose acknowledgements are distinguished.
 const PATHS_MAX: usize = 256;
-/// Ends of lower ranges of an ACK frame that are shown.
+/// Maximum number of ends of lower ranges of an ACK frame that are shown.
 const ACK_ENDS_MAX: usize = 8;
-/// Largest UDP payload; a packet that is longer by its log counts as this long in the histogram.
+/// Largest UDP payload; the histogram counts a packet with a larger logged length as this long.
 const PACKET_BYTES_MAX: u64 = 65_535;
 
 #[derive(Clone, Copy)]
@@ -38,14 +38,14 @@ pub(super) struct PacketPoint {
     pub(super) space: u8,
     pub(super) path: u32,
     pub(super) set: u16,
-    /// Greatest end of data in a STREAM frame.
+    /// Largest end of data in a STREAM frame.
     pub(super) stream_end: Option<u64>,
 }
 
 /// Packets of one direction.
 pub(super) struct Packets {
     pub(super) points: DownsampledPoints<PacketPoint>,
-    /// Packets that are shown in any case.
+    /// Packets that are always shown.
     pub(super) pinned: Vec<PacketPoint>,
     pub(super) count: u64,
     pub(super) bytes: u64,
@@ -81,17 +81,17 @@ pub(super) struct AckPoint {
     pub(super) largest: u64,
     pub(super) space: u8,
     pub(super) path: u32,
-    /// Packets that no ACK frame before has acknowledged.
+    /// Number of packets that no earlier ACK frame acknowledged.
     pub(super) newly: u64,
-    /// Ends of the ranges below the largest, from above.
+    /// Ends of the ranges below the largest, descending.
     pub(super) ends: Vec<u64>,
 }
 
-/// What is shown of a connection.
+/// Data of a connection that are shown.
 pub(super) struct Summary<'s> {
     pub(super) survey: &'s Survey,
     pub(super) selection: Selection,
-    /// Metrics before the time that is selected, which hold until the next: its first row.
+    /// Metrics at the start of the selected time, which apply until the next event: its first row.
     held: [f64; METRICS.len()],
     pub(super) sent: Packets,
     pub(super) received: Packets,
@@ -204,7 +204,7 @@ impl<'s> Summary<'s> {
         }
     }
 
-    /// Makes the values that hold when the selected time begins its first row, if there is none.
+    /// Inserts the values that apply at the start of the selected time as its first row, if there is none.
     pub(super) fn hold(&mut self) {
         if let Some((from_ms, _)) = self.selection.window_ms
             && self.recovery.total() == 0
@@ -296,7 +296,7 @@ impl<'s> Summary<'s> {
         }
     }
 
-    /// Takes numbers, truth values and short texts from a `parameters_set` event, by owner.
+    /// Reads numbers, booleans and short texts from a `parameters_set` event, by owner.
     fn parameters(&mut self, json: &[u8]) {
         let Ok(event) = serde_json::from_slice::<Value>(json) else { return };
         let data = match event {
@@ -331,7 +331,7 @@ impl<'s> Summary<'s> {
     }
 }
 
-/// The summaries of the connections that are shown, by the number of the connection.
+/// Summaries of the connections that are shown, by connection number.
 pub(super) struct Summaries<'s>(pub(super) Vec<Option<Summary<'s>>>);
 
 impl Sink for Summaries<'_> {

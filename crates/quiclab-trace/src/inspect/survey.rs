@@ -1,4 +1,4 @@
-//! The first pass: how much there is of everything, so that the second knows what to leave out.
+//! The first pass: amounts of all data, by which the second decides what to omit.
 
 use super::Selection;
 use super::decode::Sink;
@@ -9,17 +9,17 @@ use super::streams::{Key, Streams};
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Lost packets of a file whose sending is shown in any case.
+/// Maximum number of lost packets of a file whose sending is always shown.
 const PINNED_MAX: usize = 100_000;
 const INITIAL: u8 = 0;
 
-/// How much there is of a connection.
+/// Amounts of data of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     pub(super) events: u64,
     /// Whether there is an event of a kind that qlog files have.
     pub(super) known: bool,
-    /// When the first and the last event was.
+    /// Times of the first and the last event.
     pub(super) span: Option<Span>,
     /// Events that are selected: packets, ACK frames, `packet_lost` events, samples of metrics.
     pub(super) sent: u64,
@@ -30,17 +30,17 @@ pub(super) struct Survey {
     pub(super) streams: Streams,
     /// Space, path and number of lost packets.
     pub(super) lost: HashSet<(u8, u32, u64)>,
-    /// What the client first called the server: the destination of the first Initial packet, or of the parameters.
+    /// Original Destination Connection IDs: from the first Initial packet, or from the parameters.
     pub(super) originals: Vec<String>,
     begun: bool,
 }
 
-/// The survey of all connections of a file.
+/// Survey of all connections of a file.
 #[derive(Debug)]
 pub(super) struct Surveys {
     pub(super) connections: Vec<Survey>,
     selection: Selection,
-    /// Streams and lost packets that are told apart, of all connections.
+    /// Number of streams and lost packets that are distinguished, of all connections.
     streams: usize,
     lost: usize,
 }
@@ -88,7 +88,7 @@ impl Survey {
         }
     }
 
-    /// Takes the original connection ID of a server's transport parameters (RFC 9000 section 18.2).
+    /// Reads the original connection ID from a server's transport parameters (RFC 9000 section 18.2).
     fn parameters(&mut self, json: &[u8]) {
         let names = ["original_destination_connection_id", "original_connection_id"];
         let text = String::from_utf8_lossy(json);

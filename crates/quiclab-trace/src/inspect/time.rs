@@ -1,15 +1,15 @@
-//! What a qlog file says of its times: how they count, and from when.
+//! Time formats and reference times of qlog files.
 
 use serde_json::Value;
 
-/// How the times of a trace count.
+/// Time format of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimeFormat {
-    /// Since some instant of calendar time; the first event becomes zero.
+    /// Time since some instant of calendar time; the first event becomes zero.
     Absolute,
-    /// Since the reference time, which is zero.
+    /// Time since the reference time, which becomes zero.
     Relative,
-    /// Since the event before.
+    /// Time since the previous event.
     Delta,
 }
 
@@ -34,7 +34,7 @@ pub(super) enum Reference {
 }
 
 impl Reference {
-    /// That of a field `reference_time`; `unit_ms` is the unit of numbers.
+    /// Parses a field `reference_time`; `unit_ms` is the unit of numbers.
     pub(super) fn of(value: &Value, unit_ms: f64) -> Option<Self> {
         match value {
             Value::Number(number) => number.as_f64().map(|number| Self::Epoch(number * unit_ms)),
@@ -73,7 +73,7 @@ pub(super) fn date_ms(text: &str) -> Option<f64> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) || !(0..=9999).contains(&year) {
         return None;
     }
-    // days of the Gregorian calendar, of years that begin in March
+    // days of the Gregorian calendar, with years that begin in March
     let (years, months) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = 365 * years + years.div_euclid(4) - years.div_euclid(100)
         + years.div_euclid(400)

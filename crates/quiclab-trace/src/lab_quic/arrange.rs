@@ -1,7 +1,7 @@
 //! Connection IDs of another length than in the model, in a datagram of the same length.
 //!
-//! The model writes as many bytes as it calls the peer by; before it knows the peer's parameters those are as many as of
-//! its own ID. Padding makes up for the difference.
+//! The model counts the bytes of the peer's connection ID, and those of its own ID before it knows the peer's
+//! parameters. Padding compensates for the difference.
 
 use super::connection::Connection;
 use super::{Sender, Unwritten};
@@ -25,7 +25,7 @@ pub(super) fn datagram<'a>(
     }
     let length = arranged.length();
     if let Some(missing) = wanted.checked_sub(length) {
-        // in front: the last frame may take the rest of the packet
+        // at the front: the last frame may extend to the end of the packet
         arranged.packets[0].frames.insert(0, QuicFrame::Padding { length: missing as u16 });
     } else {
         let excess = (length - wanted) as u16;

@@ -1,5 +1,5 @@
 //! A certificate chain of exact length, in the form of RFC 8446 section 4.4.2 and RFC 5280. Keys and signatures are random
-//! bytes: the certificates vouch for nothing, and a comment in them says so.
+//! bytes: the certificates authenticate nothing, and a comment in them says so.
 
 use super::random::Random;
 
@@ -7,7 +7,7 @@ use super::random::Random;
 const ENTRY: usize = 3 + 2;
 /// The shortest certificate that is written.
 const SHORTEST: usize = 248;
-/// Lengths of serial numbers: which one makes up for lengths that a longer length field leaves out.
+/// Lengths of serial numbers, which compensate for total lengths that a longer length field skips.
 const SERIAL_BYTES: std::ops::RangeInclusive<usize> = 8..=16;
 /// Bytes by which the length fields around the text can grow, at most: seven of them, by up to three bytes.
 const LENGTH_FIELDS: usize = 7 * 3;
@@ -30,11 +30,11 @@ const EXPLICIT_3: u8 = 0xa3;
 const ED25519: &[u8] = &[0x2b, 0x65, 0x70];
 /// `id-at-commonName`.
 const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
-/// `netscape-comment`, 2.16.840.1.113730.1.13: a text.
+/// `netscape-comment`, 2.16.840.1.113730.1.13: text.
 const COMMENT: &[u8] = &[0x60, 0x86, 0x48, 0x01, 0x86, 0xf8, 0x42, 0x01, 0x0d];
 
 /// The body of a Certificate message of `length` bytes: two certificates, one if it is short, and none if it is too short
-/// for that. `certificate_request_context` takes the bytes that are left. `None`: not even that.
+/// for that. `certificate_request_context` takes the remaining bytes. `None`: too short even for that.
 pub(super) fn chain(length: usize, random: &Random) -> Option<Vec<u8>> {
     // context 1, length of the list 3
     let list = length.checked_sub(1 + 3)?;
@@ -70,7 +70,7 @@ fn nearest(length: usize, random: &Random, name: &str) -> Option<Vec<u8>> {
 fn certificate(length: usize, random: &Random, name: &str) -> Option<Vec<u8>> {
     SERIAL_BYTES.into_iter().find_map(|serial| {
         let most = length.checked_sub(encode(serial, 0, random, name).len())?;
-        // a longer text has longer length fields around it
+        // a longer text needs longer length fields around it
         let mut texts = most.saturating_sub(LENGTH_FIELDS)..=most;
         texts.find_map(|text| Some(encode(serial, text, random, name)).filter(|it| it.len() == length))
     })
@@ -128,7 +128,7 @@ mod tests {
     use super::super::ConnectionKey;
     use super::*;
 
-    /// The lengths of X.690 do not allow every length at first: the serial number makes up for it.
+    /// The length fields of X.690 skip some total lengths: the serial number compensates for that.
     #[test]
     fn every_length_of_a_chain_is_exact() {
         let random = Random::new(1, ConnectionKey { flow: 0, origin: 0 });

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 
 const SPACES: usize = 4;
 
-/// What protects the packets of one end in one packet space.
+/// Keys that protect the packets of one endpoint in one packet number space.
 pub(super) struct Keys {
     pub(super) packet: PacketKey,
     pub(super) header: HeaderKey,
@@ -28,10 +28,10 @@ pub(super) struct Connection {
     pub(super) ids: Ids,
     /// By packet space: those of the client and of the server.
     keys: [Option<[Keys; 2]>; SPACES],
-    /// Lines of a key log, of keys that were made since they were last taken.
+    /// Lines of a key log, for keys derived since the last call of `take_secrets`.
     secrets: Vec<String>,
     messages: BTreeMap<(Sender, PacketSpace), Message>,
-    /// Bytes of the server's connection ID, once a long header of it was seen.
+    /// Bytes of the server's connection ID, after a long header of the server.
     server_id: Option<u8>,
     /// Largest packet number written, by sender, packet number space, path.
     largest: BTreeMap<(Sender, PacketSpace, u8), u64>,
@@ -51,7 +51,7 @@ impl Connection {
         }
     }
 
-    /// Lines of a key log that were not taken yet.
+    /// Returns the lines of a key log that have not been returned yet.
     pub(super) fn take_secrets(&mut self) -> Vec<String> {
         std::mem::take(&mut self.secrets)
     }
@@ -64,7 +64,7 @@ impl Connection {
         }
     }
 
-    /// Bytes of the Destination Connection ID of a packet.
+    /// Length of the Destination Connection ID of a packet.
     pub(super) fn destination_length(&self, sender: Sender, packet: &QuicPacket) -> u8 {
         match sender {
             Sender::Client if is_before_answer(packet) => ORIGINAL_ID as u8,
@@ -103,7 +103,7 @@ impl Connection {
         &both[sender as usize]
     }
 
-    /// Whether a reader of what was written restores the number of a packet (RFC 9000 appendix A.3).
+    /// Whether a reader of the written packets reconstructs the number of a packet (RFC 9000 appendix A.3).
     pub(super) fn is_restored(&self, sender: Sender, packet: &QuicPacket) -> bool {
         let length = usize::from(packet.format.number_length);
         let number = packet.number as u32 & u32::MAX >> (32 - 8 * length);
@@ -111,7 +111,7 @@ impl Connection {
         read.expanded(self.largest.get(&number_space(sender, packet)).copied()) == packet.number
     }
 
-    /// A packet was written.
+    /// Records that a packet was written.
     pub(super) fn on_written(&mut self, sender: Sender, packet: &QuicPacket) {
         let largest = self.largest.entry(number_space(sender, packet)).or_default();
         *largest = (*largest).max(packet.number);
@@ -142,7 +142,7 @@ impl Connection {
     }
 }
 
-/// Whether a client sends it before it has heard from the server, as far as the packet says it.
+/// Whether a client sent the packet before it received one from the server, as far as the packet shows.
 fn is_before_answer(packet: &QuicPacket) -> bool {
     match packet.space {
         PacketSpace::ZeroRtt => true,
@@ -151,7 +151,7 @@ fn is_before_answer(packet: &QuicPacket) -> bool {
     }
 }
 
-/// 0-RTT and 1-RTT packets share numbers (RFC 9000 section 12.3).
+/// Packet number space by sender and path: 0-RTT and 1-RTT packets share numbers (RFC 9000 section 12.3).
 fn number_space(sender: Sender, packet: &QuicPacket) -> (Sender, PacketSpace, u8) {
     let space = if packet.space == PacketSpace::ZeroRtt { PacketSpace::OneRtt } else { packet.space };
     (sender, space, packet.path)

@@ -1,4 +1,4 @@
-//! What a handshake has besides the hellos: EncryptedExtensions, Certificate, CertificateVerify, Finished,
+//! Handshake messages other than the hellos: EncryptedExtensions, Certificate, CertificateVerify, Finished,
 //! NewSessionTicket (RFC 8446 sections 4.3.1, 4.4.2, 4.4.3, 4.4.4 and 4.6.1).
 
 use super::certificate;
@@ -14,15 +14,15 @@ const ENCRYPTED_EXTENSIONS: u8 = 8;
 const CERTIFICATE: u8 = 11;
 const CERTIFICATE_VERIFY: u8 = 15;
 const FINISHED: u8 = 20;
-/// SHA-384.
+/// Length of a hash of SHA-384.
 const HASH_BYTES: usize = 48;
-/// The longest signature of P-256 in DER.
+/// Maximum length of a P-256 signature in DER.
 const SIGNATURE_BYTES: usize = 72;
 /// Lifetime 4, age_add 4, nonce 1 + 8, length of the ticket 2, of the extensions 2.
 const TICKET_FIELDS: usize = MESSAGE + 4 + 4 + 9 + 2 + 2;
 /// Length of a message with a ticket as OpenSSL makes it.
 const TICKET_MESSAGE: usize = TICKET_FIELDS + 208;
-/// Two hours.
+/// Lifetime of a ticket: two hours.
 const LIFETIME_S: u32 = 7200;
 
 /// The server's messages at the Handshake level, of `length` bytes in all; `None`: too short for their fields.

@@ -1,4 +1,4 @@
-//! ClientHello and ServerHello (RFC 8446 sections 4.1.2 and 4.1.3), as long as the model says.
+//! ClientHello and ServerHello (RFC 8446 sections 4.1.2 and 4.1.3), with the lengths of the model.
 
 use super::ids::Ids;
 use super::message::{extension, message, of_length};
@@ -11,18 +11,18 @@ const SERVER_HELLO: u8 = 2;
 /// `legacy_version`: "TLS 1.2".
 const LEGACY_VERSION: [u8; 2] = [3, 3];
 const TLS13: [u8; 2] = [3, 4];
-/// `TLS_AES_256_GCM_SHA384`: Finished has 48 bytes in the model.
+/// `TLS_AES_256_GCM_SHA384`: the modelled Finished has 48 bytes.
 const SUITE: [u8; 2] = [0x13, 0x02];
 const X25519: [u8; 2] = [0, 0x1d];
 const KEY_SHARE_BYTES: usize = 32;
 /// `ecdsa_secp256r1_sha256`.
 pub(super) const SIGNATURE_SCHEME: [u8; 2] = [4, 3];
-/// Purpose of the bytes by which a key log names the connection.
+/// Purpose of the bytes that identify the connection in a key log.
 pub(super) const CLIENT_RANDOM: &str = "client random";
-/// The ALPN name, of two letters as "h2" and "h3" are.
+/// The ALPN name, with two letters like "h2" and "h3".
 const PROTOCOL: &[u8] = b"lq";
 const HOST_NAME: &[u8] = b"quiclab.test";
-/// Bytes of a session ticket, as in the model; and of a PSK binder.
+/// Length of a session ticket in the model, and of a PSK binder.
 const TICKET_BYTES: usize = 208;
 const BINDER_BYTES: usize = 48;
 /// Type and length of an extension.
@@ -58,7 +58,7 @@ pub(super) fn client(
     // the server's name: type and length, list 2, type 1, length 2
     let name = EXTENSION + 5 + HOST_NAME.len();
     if let Some(padding) = spare.checked_sub(name) {
-        // what is too short for the padding extension makes the name longer
+        // a remainder too short for the padding extension extends the name
         let (longer, padding) =
             if padding < EXTENSION { (padding, None) } else { (0, Some(padding - EXTENSION)) };
         let host = [&b"www."[..longer], HOST_NAME].concat();
@@ -85,7 +85,7 @@ pub(super) fn client(
     Some(message(CLIENT_HELLO, &body.concat()))
 }
 
-/// Those that every ClientHello has.
+/// Extensions that every ClientHello has.
 fn client_extensions(out: &mut Vec<u8>, of: &TransportParameters, ids: &mut Ids, random: &Random) {
     extension(out, kind::SUPPORTED_VERSIONS, &[&[2], &TLS13[..]].concat());
     extension(out, kind::SUPPORTED_GROUPS, &[&[0, 2], &X25519[..]].concat());
@@ -103,13 +103,13 @@ fn share(random: &Random, purpose: &str) -> Vec<u8> {
     [&X25519[..], &(KEY_SHARE_BYTES as u16).to_be_bytes(), &key].concat()
 }
 
-/// The ALPN extension, of either end.
+/// The ALPN extension, of either endpoint.
 pub(super) fn alpn(out: &mut Vec<u8>) {
     let length = PROTOCOL.len() as u8;
     extension(out, kind::ALPN, &[&[0, length + 1, length], PROTOCOL].concat());
 }
 
-/// What a hello offers of an earlier session.
+/// Extensions of a ClientHello that offer an earlier session.
 fn offer(session: TlsSession, random: &Random) -> Vec<u8> {
     let mut out = Vec::new();
     if session == TlsSession::Early {

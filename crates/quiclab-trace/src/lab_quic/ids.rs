@@ -4,17 +4,17 @@ use super::Sender;
 use super::random::Random;
 use std::collections::BTreeMap;
 
-/// Bytes of the first Destination Connection ID of a client: "at least 8 bytes in length" (RFC 9000 section 7.2).
+/// Length of a client's first Destination Connection ID: "at least 8 bytes in length" (RFC 9000 section 7.2).
 pub(super) const ORIGINAL_ID: usize = 8;
 /// The longest connection ID (RFC 9000 section 17.2).
 const ID_BYTES_MAX: usize = 20;
 
 pub(super) type ConnectionId = [u8; ID_BYTES_MAX];
 
-/// Connection IDs; as many of their bytes are used as the model says.
+/// Connection IDs, truncated to the lengths of the model.
 pub(super) struct Ids {
     random: Random,
-    /// By the end that has chosen it, path ID and sequence number.
+    /// Connection IDs by the endpoint that chose them, path ID and sequence number.
     chosen: BTreeMap<(Sender, u8, u64), ConnectionId>,
     original: ConnectionId,
 }
@@ -25,19 +25,19 @@ impl Ids {
         Self { random, chosen: BTreeMap::new(), original }
     }
 
-    /// The one that an end has chosen for a path, with this sequence number.
+    /// Connection ID that an endpoint chose for a path, with this sequence number.
     pub(super) fn chosen(&mut self, by: Sender, path: u8, sequence: u64) -> ConnectionId {
         let random = &self.random;
         let derive = || random.bytes(&format!("{by:?} connection ID {path} {sequence}"));
         *self.chosen.entry((by, path, sequence)).or_insert_with(derive)
     }
 
-    /// The one of the handshake.
+    /// Connection ID of the handshake.
     pub(super) fn first(&mut self, by: Sender) -> ConnectionId {
         self.chosen(by, 0, 0)
     }
 
-    /// The one by which a client calls a server that it has not heard from; it has [`ORIGINAL_ID`] bytes.
+    /// Original Destination Connection ID of a client, with [`ORIGINAL_ID`] bytes.
     pub(super) fn original(&self) -> ConnectionId {
         self.original
     }

@@ -1,6 +1,6 @@
 //! Messages and extensions of TLS 1.3 (RFC 8446 sections 4 and 4.2).
 
-/// Type and length of a message.
+/// Bytes of the type and length of a message.
 pub(super) const MESSAGE: usize = 4;
 
 /// Appends an extension.
@@ -16,7 +16,7 @@ pub(super) fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind], &length[..], body].concat()
 }
 
-/// `message`, if it is `length` long.
+/// Returns `message` if it has `length` bytes.
 pub(super) fn of_length(message: Vec<u8>, length: usize) -> Option<Vec<u8>> {
     (message.len() == length).then_some(message)
 }

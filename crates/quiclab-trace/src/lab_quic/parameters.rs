@@ -1,5 +1,5 @@
-//! The extension `quic_transport_parameters` (RFC 9001 section 8.2, RFC 9000 section 18), with the parameters that the
-//! model has.
+//! The extension `quic_transport_parameters` (RFC 9001 section 8.2, RFC 9000 section 18), with the modelled
+//! parameters.
 
 use super::Sender;
 use super::ids::{Ids, ORIGINAL_ID};
@@ -33,7 +33,7 @@ mod id {
     pub(super) const MIN_ACK_DELAY: u64 = 0xff04_de1b;
 }
 
-/// Connection IDs that an end keeps, at least.
+/// Value of `active_connection_id_limit`.
 const ACTIVE_CONNECTION_IDS: u64 = 8;
 /// "If this value is absent, a default of 25 milliseconds is assumed" (RFC 9000 section 18.2).
 const DEFAULT_ACK_DELAY_MS: u64 = 25;

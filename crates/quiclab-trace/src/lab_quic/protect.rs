@@ -1,4 +1,4 @@
-//! From packets as values to protected bytes (RFC 9001 section 5).
+//! Conversion of packets as values to protected bytes (RFC 9001 section 5).
 
 use super::connection::Connection;
 use super::{Sender, Unwritten, arrange};
@@ -6,9 +6,9 @@ use crate::packets::quic::keys::SAMPLE_OFFSET;
 use quiclab_core::PacketSpace;
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket, Wire};
 
-/// First byte, version and length of an ID: where the Destination Connection ID of a long header begins.
+/// Offset of the Destination Connection ID in a long header, after first byte, version and length.
 const LONG_ID_AT: usize = 1 + 4 + 1;
-/// The same of a short header.
+/// Offset of the Destination Connection ID in a short header.
 const SHORT_ID_AT: usize = 1;
 /// ID and token at the end of NEW_CONNECTION_ID and PATH_NEW_CONNECTION_ID.
 const NEW_ID: usize = 8;
@@ -17,7 +17,7 @@ const RESET_TOKEN: usize = 16;
 /// Appends the UDP payload of a datagram.
 ///
 /// # Errors
-/// If a packet of it cannot be written; `out` then has a part of it.
+/// If a packet of the datagram cannot be written; `out` then contains a part of it.
 pub(super) fn datagram(
     connection: &mut Connection,
     sender: Sender,
@@ -65,7 +65,7 @@ fn append(
     Ok(())
 }
 
-/// Connection IDs, in place of zeros.
+/// Writes connection IDs in place of zeros.
 fn put_ids(connection: &mut Connection, sender: Sender, packet: &QuicPacket, header: &mut [u8]) {
     let length = usize::from(packet.format.destination_id);
     let destination = connection.destination(sender, packet);
@@ -77,7 +77,7 @@ fn put_ids(connection: &mut Connection, sender: Sender, packet: &QuicPacket, hea
     }
 }
 
-/// What frames carry, in place of zeros: handshake messages and connection IDs. Data remain zeros.
+/// Writes the content of frames in place of zeros: handshake messages and connection IDs. Data remain zeros.
 fn put_content(
     connection: &mut Connection,
     sender: Sender,

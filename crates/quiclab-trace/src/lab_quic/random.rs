@@ -1,13 +1,13 @@
-//! Bytes that look random and follow from seed, connection and purpose: HKDF (RFC 5869).
+//! Pseudorandom bytes derived from seed, connection and purpose with HKDF (RFC 5869).
 
 use super::ConnectionKey;
 use crate::packets::quic::keys::expand;
 use ring::hkdf::{HKDF_SHA384, Prk, Salt};
 
-/// Bytes of one expansion.
+/// Length of one expansion [bytes].
 const BLOCK: usize = 32;
 
-/// Where all bytes of a connection come from.
+/// Source of all bytes of a connection.
 #[derive(Clone)]
 pub(super) struct Random(Prk);
 
@@ -17,7 +17,7 @@ impl Random {
         Self(Salt::new(HKDF_SHA384, b"quiclab lab-quic").extract(&input))
     }
 
-    /// `N` bytes for a purpose.
+    /// Derives `N` bytes for a purpose.
     pub(super) fn bytes<const N: usize>(&self, purpose: &str) -> [u8; N] {
         expand(&self.0, purpose)
     }

@@ -1,4 +1,4 @@
-//! What was written, opened again with the secrets that were told: keys, numbers, frames, lengths.
+//! Written packets, decrypted with the secrets of the key log: keys, numbers, frames, lengths.
 
 use super::hello::CLIENT_HELLO;
 use super::{LabQuic, Sender};
@@ -32,7 +32,7 @@ fn parameters(message_end: u64, id: u8, session: TlsSession) -> Option<Box<Trans
     }))
 }
 
-/// Both ends have connection IDs of `ids` bytes: the client's, the server's.
+/// A client and a server with connection IDs of `ids` bytes.
 struct Ends {
     ids: [u8; 2],
     session: TlsSession,
@@ -41,7 +41,7 @@ struct Ends {
 impl Ends {
     fn packet(&self, sender: Sender, space: PacketSpace, number: u64, frames: Vec<QuicFrame>) -> QuicPacket {
         let [client, server] = self.ids;
-        // before it has heard from the server, a client of the model counts with its own length
+        // before its first packet from the server, a client of the model uses the length of its own ID
         let early = matches!(space, PacketSpace::Initial | PacketSpace::ZeroRtt);
         let (source_id, destination_id) = match sender {
             Sender::Client if early => (client, client),
@@ -145,7 +145,7 @@ struct Observer {
     original: Vec<u8>,
 }
 
-/// A packet that it has opened.
+/// A decrypted packet.
 struct OpenedPacket {
     destination: Vec<u8>,
     source: Vec<u8>,
@@ -183,7 +183,7 @@ impl Observer {
         (HeaderKey::new(Version::One, suite, &secret), PacketKey::new(Version::One, suite, &secret))
     }
 
-    /// Opens the packets of a UDP payload; `short_id`: bytes of the connection ID of short headers.
+    /// Decrypts the packets of a UDP payload; `short_id`: length of the connection ID in short headers.
     fn open(&mut self, sender: Sender, mut bytes: &[u8], short_id: usize) -> Vec<OpenedPacket> {
         let mut opened = Vec::new();
         while !bytes.is_empty() {
@@ -236,7 +236,7 @@ impl Observer {
 type Exchange = (Vec<(Sender, Vec<OpenedPacket>)>, CryptoStreams);
 type CryptoStreams = BTreeMap<(Sender, PacketSpace), Vec<u8>>;
 
-/// Writes an exchange and opens it again.
+/// Writes an exchange and decrypts it.
 fn opened(ends: &Ends) -> Exchange {
     let (mut lab, mut observer) = (LabQuic::new(SEED), Observer::default());
     let (mut all, mut streams) = (Vec::new(), CryptoStreams::new());
@@ -290,7 +290,7 @@ fn messages(stream: &[u8]) -> Vec<(u8, usize)> {
     found
 }
 
-/// Extensions of a hello: type and value, from where their list begins.
+/// Extensions of a hello: type and value, from the beginning of their list.
 fn extensions(list: &[u8]) -> BTreeMap<u16, Vec<u8>> {
     let mut rest = &list[2..];
     assert_eq!(usize::from(u16::from_be_bytes([list[0], list[1]])), rest.len());
@@ -328,7 +328,7 @@ fn a_hello_offers_what_the_model_says() {
         [(TlsSession::New, false, false), (TlsSession::Resumed, false, true), (TlsSession::Early, true, true)]
     {
         let (_, streams) = opened(&Ends { ids: [8, 8], session });
-        // 4 + 2 + 32 + 1 + 4 + 2: where the extensions begin; of a ServerHello 4 + 2 + 32 + 1 + 2 + 1
+        // 4 + 2 + 32 + 1 + 4 + 2: offset of the extensions; in a ServerHello 4 + 2 + 32 + 1 + 2 + 1
         let client = extensions(&streams[&(Sender::Client, PacketSpace::Initial)][45..]);
         let server = extensions(&streams[&(Sender::Server, PacketSpace::Initial)][42..]);
         assert_eq!(client.contains_key(&42), early, "early_data");
@@ -339,8 +339,8 @@ fn a_hello_offers_what_the_model_says() {
     }
 }
 
-/// The first Destination Connection ID has at least 8 bytes (RFC 9000 section 7.2), then it is
-/// the server's choice; the client's first packet makes the Initial keys of both ends.
+/// The first Destination Connection ID has at least 8 bytes (RFC 9000 section 7.2), then it is the server's
+/// choice; the client's first packet determines the Initial keys of both endpoints.
 #[test]
 fn connection_ids_are_those_that_the_ends_have_chosen() {
     for ids in [[8, 8], [17, 18], [0, 8], [8, 0]] {
@@ -361,7 +361,7 @@ fn connection_ids_are_those_that_the_ends_have_chosen() {
     }
 }
 
-/// Each end has a capture of its own; a packet has the same bytes in both.
+/// A packet has the same bytes in the captures of both endpoints.
 #[test]
 fn both_captures_have_the_same_bytes() {
     let ends = Ends { ids: [8, 8], session: TlsSession::New };
@@ -386,7 +386,7 @@ fn both_captures_have_the_same_bytes() {
     assert_ne!(bytes(SEED + 1, None)[&0], all[&0], "another run, other bytes");
 }
 
-/// A ClientHello is as long as the profile says, for any length that has room for its fields.
+/// A ClientHello is as long as the profile specifies, for any length that its fields fit into.
 #[test]
 fn hellos_of_any_length() {
     for length in 270..700 {
@@ -403,7 +403,7 @@ fn hellos_of_any_length() {
     }
 }
 
-/// What cannot be written says so.
+/// A datagram that cannot be written has a comment with the reason.
 #[test]
 fn what_is_not_written_has_a_comment() {
     let ends = Ends { ids: [8, 8], session: TlsSession::New };
@@ -430,7 +430,7 @@ fn what_is_not_written_has_a_comment() {
         QuicPacket { number, format, frames, ..ping.clone() }
     };
     assert_eq!(comment(padded(5, 1)), None);
-    // 5 + 1 + 128 is the first that one byte does not restore any more
+    // 5 + 1 + 128 is the first number that one byte does not reconstruct
     assert_eq!(comment(padded(133, 1)), None);
     assert!(comment(padded(133 + 130, 1)).unwrap().contains("could not be restored"));
     let gquic = PacketFormat { wire: Wire::Gquic37, ..ping.format };
@@ -439,7 +439,8 @@ fn what_is_not_written_has_a_comment() {
     assert!(nonce.contains("path ID 2 is part of the nonce, packet number 7"), "{nonce}");
 }
 
-/// 0-RTT of a client whose own ID is empty: the model has no bytes for the server's, and here no padding makes room.
+/// 0-RTT of a client whose own ID is empty: the model has no bytes for the server's, and no padding
+/// compensates.
 #[test]
 fn a_longer_id_needs_padding() {
     let ends = Ends { ids: [0, 8], session: TlsSession::Early };

@@ -1,5 +1,5 @@
-//! Acknowledgements of one direction: how many packets they cover, how far apart they are, and whether they set the
-//! pace of the other one.
+//! Acknowledgements of one direction: number of packets they cover, intervals between them, and whether they clock
+//! the other direction.
 
 use super::clusters;
 use super::distribution::Distribution;
@@ -10,23 +10,23 @@ use crate::inspect::Ranges;
 use crate::packets::{AckRange, Content, PacketNumber};
 use std::collections::VecDeque;
 
-/// Segments that are remembered until they are acknowledged: more than any window has.
+/// Maximum number of stored unacknowledged segments: more than any window has.
 const SEGMENTS_MAX: usize = 1 << 18;
-/// Segments that one can be overtaken by; what is older is taken for a retransmission.
+/// Maximum number of segments that overtake one; an older one counts as a retransmission.
 const OVERTAKEN_MAX: usize = 1024;
-/// Paths of a connection whose packets are told apart.
+/// Maximum number of paths of a connection whose packets are distinguished.
 const PATHS_MAX: usize = 256;
-/// Gaps that are remembered between acknowledged packet numbers.
+/// Maximum number of stored gaps between acknowledged packet numbers.
 const RANGES_MAX: usize = 4096;
 
-/// What one end has sent, and how much of it the other has acknowledged.
+/// Data sent by one endpoint, and the part that its peer has acknowledged.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
-    /// Ends of TCP segments, in order, above what is acknowledged.
+    /// Ends of unacknowledged TCP segments, in order.
     ends: VecDeque<u32>,
     /// The highest end of all.
     highest: Option<u32>,
-    /// The highest acknowledgement number, and the window that came with it.
+    /// The highest acknowledgement number, and the window in the same segment.
     acknowledged: Option<(u32, u16)>,
     /// QUIC: packets by path ID, in the order in which paths were used.
     paths: Vec<(u32, Numbered)>,
@@ -40,19 +40,19 @@ struct Numbered {
     acknowledged: Ranges,
 }
 
-/// What an acknowledgement says that is new.
+/// New information in an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Covers {
-    /// So many packets, one or more.
+    /// Number of newly acknowledged packets, at least one.
     Packets(u64),
     /// A part of a packet, or a window.
     NoPacket,
-    /// Nothing at all: the receiver got something out of order, or again.
+    /// Nothing: the receiver got data out of order or a duplicate.
     Nothing,
 }
 
 impl Sent {
-    /// A TCP segment left.
+    /// Records a TCP segment that was sent.
     pub(super) fn segment(&mut self, sequence: u32, length: u32) {
         if length == 0 {
             return;
@@ -64,7 +64,7 @@ impl Sent {
         if self.acknowledged.is_some_and(|(number, _)| !after(end, number)) {
             return;
         }
-        // mostly the last; one that was overtaken has its place further down, and one that is there is sent again
+        // usually the last; an overtaken one belongs further down, and one that is present is a retransmission
         let mut place = self.ends.len();
         let least = place.saturating_sub(OVERTAKEN_MAX);
         while place > least && after(self.ends[place - 1], end) {
@@ -79,7 +79,7 @@ impl Sent {
         }
     }
 
-    /// Packets of QUIC left.
+    /// Records QUIC packets that were sent.
     pub(super) fn packets(&mut self, packets: &[PacketNumber]) {
         for &PacketNumber { path, number } in packets {
             if let Some((_, numbered)) = self.paths.iter_mut().find(|(known, _)| *known == path) {
@@ -92,10 +92,10 @@ impl Sent {
         }
     }
 
-    /// A TCP acknowledgement arrived.
+    /// Processes a TCP acknowledgement.
     pub(super) fn acknowledge(&mut self, number: u32, window: u16, sacks: bool) -> Covers {
         if self.highest.is_some_and(|highest| after(number, highest)) {
-            // of what was not captured, or of nothing: the next one will tell
+            // of data that were not captured, or of none: the next one decides
             return Covers::NoPacket;
         }
         let before = self.acknowledged.replace((number, window));
@@ -104,7 +104,7 @@ impl Sent {
             return if covered > 0 { Covers::Packets(covered) } else { Covers::NoPacket };
         };
         if after(last, number) {
-            // an older one that was overtaken
+            // an older acknowledgement that was overtaken
             self.acknowledged = before;
             return Covers::Nothing;
         }
@@ -126,7 +126,7 @@ impl Sent {
         covered
     }
 
-    /// ACK frames arrived.
+    /// Processes ACK frames.
     pub(super) fn acknowledge_numbers(&mut self, ranges: &[AckRange]) -> Covers {
         let (mut known, mut new) = (false, 0_u64);
         for AckRange { path, numbers } in ranges {
@@ -137,7 +137,7 @@ impl Sent {
             let (from, to) = (*numbers.start().max(&numbered.first), *numbers.end().min(&numbered.highest));
             new = new.saturating_add(numbered.acknowledged.insert(from, to.saturating_add(1), RANGES_MAX));
         }
-        // what was sent on these paths was not captured
+        // packets sent on these paths were not captured
         if !known {
             return Covers::NoPacket;
         }
@@ -150,7 +150,7 @@ fn after(a: u32, b: u32) -> bool {
     a != b && a.wrapping_sub(b) < 1 << 31
 }
 
-/// Acknowledgements of one end, as they pass.
+/// Statistics of the acknowledgements of one endpoint.
 #[derive(Debug)]
 pub(super) struct Acking {
     count: u64,
@@ -160,7 +160,7 @@ pub(super) struct Acking {
     intervals: Distribution,
     packets: Distribution,
     duplicates: u64,
-    /// Time that lies no later than this after an ACK [ns].
+    /// Maximum time after an ACK that counts as close to it [ns].
     close: u64,
     covered_time: u64,
     answered: u64,
@@ -184,7 +184,7 @@ impl Acking {
         }
     }
 
-    /// A packet of this end passes that acknowledges and carries no data.
+    /// Adds a packet of this endpoint that acknowledges and carries no data.
     pub(super) fn add(&mut self, at: i64, covers: Option<Covers>) {
         self.count += 1;
         self.known |= covers.is_some();
@@ -203,26 +203,26 @@ impl Acking {
         self.last = Some(at);
     }
 
-    /// A burst of the other end begins.
+    /// Records the beginning of a burst of the peer.
     pub(super) fn burst(&mut self, at: i64) {
-        // before the first acknowledgement none can be answered
+        // before the first acknowledgement there is none to answer
         let Some(last) = self.last else { return };
         self.bursts += 1;
         let since = at.saturating_sub(last);
         self.answered += u64::from(u64::try_from(since).is_ok_and(|since| since <= self.close));
     }
 
-    /// Whether there were none.
+    /// Whether there were no acknowledgements.
     pub(super) fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Whether what acknowledges is known for what it is.
+    /// Whether acknowledgements can be identified.
     pub(super) fn known(&self) -> bool {
         self.known
     }
 
-    /// Says what was seen.
+    /// Returns the results.
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub(super) fn finish(self) -> document::Acks {
         let time = self.last.map_or(0, |last| last.saturating_sub(self.first).unsigned_abs());
@@ -247,7 +247,7 @@ impl Acking {
     }
 }
 
-/// Whether a packet acknowledges and carries no data, as far as can be told.
+/// Whether a packet acknowledges and carries no data, as far as is known.
 pub(super) fn acknowledges(content: &Content<'_>, payload_bytes: u32) -> bool {
     match *content {
         Content::Segment { acknowledgement, control, .. } => {
@@ -276,11 +276,11 @@ mod tests {
         assert_eq!(sent.acknowledge(at(2000), 100, false), Covers::Nothing);
         assert_eq!(sent.acknowledge(at(2000), 100, true), Covers::Nothing);
         assert_eq!(sent.acknowledge(at(2000), 90, false), Covers::NoPacket);
-        sent.segment(at(2000), 1000); // again
+        sent.segment(at(2000), 1000); // a retransmission
         assert_eq!(sent.acknowledge(at(2500), 90, false), Covers::NoPacket);
         assert_eq!(sent.acknowledge(at(6000), 90, false), Covers::Packets(4));
         assert_eq!(sent.acknowledge(at(3000), 90, false), Covers::Nothing);
-        sent.segment(at(5000), 1000); // again, and too late
+        sent.segment(at(5000), 1000); // a late retransmission
         sent.segment(at(6000), 1);
         assert_eq!(sent.acknowledge(at(6001), 90, false), Covers::Packets(1));
     }

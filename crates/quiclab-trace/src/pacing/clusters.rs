@@ -1,26 +1,26 @@
-//! Where intervals gather: around those that a pacer would give, and wherever the distribution has a peak.
+//! Clusters of intervals: around the intervals of a pacer, and at the peaks of the distribution.
 //!
 //! A peak is found in the density over the logarithm of the interval, in bins of 0.4 to 0.8 % (1.6 % of fewer than a
-//! thousand intervals), smoothed with the binomial weights 1 4 6 4 1. Two peaks are two if the density between them
-//! falls to half of the lower one, and by three standard deviations of its count (Poisson). A cluster ends where the
-//! density falls below a twentieth of its peak; it counts from 1 % of the intervals on.
+//! thousand intervals), smoothed with the binomial weights 1 4 6 4 1. Two peaks are distinct if the density between
+//! them falls to half of the lower one, and by three standard deviations of its count (Poisson). A cluster ends
+//! where the density falls below a twentieth of its peak; it counts if it has at least 1 % of the intervals.
 
 use super::distribution::{Bin, Distribution};
 use super::document::{Expected, Found};
 use super::settings::{MILLISECOND_NS, Settings};
 
-/// Fewer intervals have coarser bins.
+/// Fewer intervals than this use coarser bins.
 const MANY: u64 = 1000;
 const SHARE_MIN: f64 = 0.01;
 const COUNT_MIN: u64 = 10;
-/// Two peaks are two if the density between them is at most this part of the lower one.
+/// Two peaks are distinct if the density between them is at most this share of the lower one.
 const VALLEY: f64 = 0.5;
-/// By so many standard deviations.
+/// Number of standard deviations of that difference.
 const DEVIATIONS: f64 = 3.0;
-/// A cluster ends at this part of its peak.
+/// A cluster ends where the density falls below this share of its peak.
 const EDGE: f64 = 0.05;
 
-/// Shares of the intervals around frame size over rate and gain; nothing without a rate or packets.
+/// Shares of the intervals around frame size over rate and gain; empty without a rate or packets.
 #[allow(clippy::cast_precision_loss)]
 pub(super) fn expected(intervals: &Distribution, frame_bytes: f64, settings: &Settings) -> Vec<Expected> {
     let Some(rate_mbps) = settings.bottleneck_mbps.filter(|_| intervals.count() > 0) else {
@@ -56,11 +56,11 @@ pub(super) fn found(intervals: &Distribution) -> Vec<Found> {
 /// Density over the logarithm, in neighbouring bins.
 struct Density {
     bins: Vec<Bin>,
-    /// Lower end of each bin, and that of the one behind the last.
+    /// Lower end of each bin, and the upper end of the last.
     edges: Vec<u64>,
     /// Intervals by relative width, smoothed.
     smooth: Vec<f64>,
-    /// Intervals that the density of a bin stands for.
+    /// Number of intervals that the density of a bin represents.
     weight: Vec<f64>,
 }
 
@@ -99,12 +99,12 @@ impl Density {
                 (0..5).map(|offset| weights[offset] * at(offset).unwrap_or(0.0)).sum::<f64>() / 16.0
             })
             .collect();
-        // the variance of the smoothed count is 70/256 of the count: as if 3.7 bins were added up
+        // the variance of the smoothed count is 70/256 of the count: as if 3.7 bins were summed
         let weight = (0..count).map(|index| smooth[index] * relative(index) * 256.0 / 70.0).collect();
         Self { bins, edges, smooth, weight }
     }
 
-    /// Peaks by persistence: bins are taken from the densest down, and regions grow until they meet.
+    /// Peaks by persistence: bins are added in order of descending density, and regions grow until they meet.
     fn peaks(&self) -> Vec<Peak> {
         let mut order: Vec<usize> =
             (0..self.smooth.len()).filter(|&index| self.smooth[index] > 0.0).collect();
@@ -141,7 +141,7 @@ impl Density {
             let peak = &mut peaks[owner];
             (peak.from, peak.to) = (peak.from.min(index), peak.to.max(index));
         }
-        // those that were joined own no bin any more
+        // merged peaks own no bins any more
         let mut own: Vec<usize> = region.into_iter().flatten().collect();
         own.dedup();
         let kept = |(number, peak)| own.contains(&number).then_some(peak);
@@ -205,7 +205,7 @@ mod tests {
         assert!((found[0].interval_ms - 0.94848).abs() < 1e-12 && found[1].centre_ms == Some(1.186));
         assert_eq!(expected(&all, 1482.0, &Settings::default()), []);
         assert_eq!(expected(&Distribution::default(), 1482.0, &settings), []);
-        // the window is 1.0856 to 1.2856; beside it is outside, from the next bin on (256 ns)
+        // the window is 1.0856 to 1.2856; the next bin (256 ns) is outside
         let edge = expected(&of([(1_285_000, 1), (1_286_000, 1)]), 1482.0, &settings);
         assert!((edge[1].share - 0.5).abs() < 1e-12);
     }

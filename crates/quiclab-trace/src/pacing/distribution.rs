@@ -1,17 +1,17 @@
-//! A distribution of whole numbers, of as many as there are, in bounded memory.
+//! Distribution of any number of integers in bounded memory.
 //!
 //! Values below 8192 have a bin of their own; above, each octave has 4096 bins, as in an HDR histogram of 13 bits. A bin
-//! knows how many values it has and their sum, so that a quantile is exact wherever a bin has one value only, and
-//! within 1/4096 of the value elsewhere. Count, mean, deviation, least and largest are exact.
+//! stores the number of its values and their sum, so that a quantile is exact wherever a bin has one value only, and
+//! within 1/4096 of the value elsewhere. Count, mean, deviation, minimum and maximum are exact.
 
 use std::collections::HashMap;
 
-/// Bits of a value that tell bins apart.
+/// Significant bits of a value that distinguish bins.
 const FINE_BITS: u32 = 13;
-/// Bits that tell the bins of a figure apart: each octave has 64, so that they are 0.8 to 1.6 % wide.
+/// Significant bits that distinguish the bins of a figure: each octave has 64, which are 0.8 to 1.6 % wide.
 const COARSE_BITS: u32 = 7;
 
-/// How often each value was there.
+/// Number of occurrences of each value.
 #[derive(Clone, Debug, Default)]
 pub struct Distribution {
     bins: HashMap<u32, Bin>,
@@ -25,7 +25,7 @@ pub struct Distribution {
 /// Values that are close to each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bin {
-    /// How many.
+    /// Number of values.
     pub count: u64,
     /// Their sum.
     pub sum: u128,
@@ -40,7 +40,7 @@ impl Bin {
     }
 }
 
-/// Number of the bin of `value` where `bits` bits of it count. Bins are in the order of their values.
+/// Number of the bin of `value` with `bits` significant bits. Bins are in the order of their values.
 const fn bin(value: u64, bits: u32) -> u32 {
     let length = u64::BITS - value.leading_zeros();
     let shift = length.saturating_sub(bits);
@@ -50,7 +50,7 @@ const fn bin(value: u64, bits: u32) -> u32 {
     number
 }
 
-/// The least value of a bin.
+/// Minimum value of a bin.
 const fn floor(number: u32, bits: u32) -> u64 {
     let half = 1 << (bits - 1);
     if number < 2 * half {
@@ -61,7 +61,7 @@ const fn floor(number: u32, bits: u32) -> u64 {
 }
 
 impl Distribution {
-    /// One more value.
+    /// Adds a value.
     pub fn add(&mut self, value: u64) {
         let bin = self.bins.entry(bin(value, FINE_BITS)).or_default();
         bin.count += 1;
@@ -73,7 +73,7 @@ impl Distribution {
         self.squares = self.squares.saturating_add(u128::from(value) * u128::from(value));
     }
 
-    /// How many values.
+    /// Number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
@@ -85,19 +85,19 @@ impl Distribution {
         self.sum
     }
 
-    /// The least and the largest value; `None` of nothing.
+    /// Minimum and maximum; `None` without values.
     #[must_use]
     pub fn range(&self) -> Option<(u64, u64)> {
         (self.count > 0).then_some((self.least, self.largest))
     }
 
-    /// Arithmetic mean; `None` of nothing.
+    /// Arithmetic mean; `None` without values.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| Bin { count: self.count, sum: self.sum }.mean())
     }
 
-    /// Standard deviation of a sample (divided by n - 1); `None` of fewer than two values.
+    /// Standard deviation of a sample (divided by n - 1); `None` with fewer than two values.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "of a difference that was made of whole numbers")]
     pub fn deviation(&self) -> Option<f64> {
@@ -110,7 +110,7 @@ impl Distribution {
             .and_then(|left| self.sum.checked_mul(self.sum).map(|right| left.saturating_sub(right)));
         let variance = match apart {
             Some(apart) => apart as f64 / n / (n - 1.0),
-            // beyond 128 bits: rounded
+            // more than 128 bits: rounded
             None => {
                 let mean = self.sum as f64 / n;
                 (self.squares as f64 / n - mean * mean).max(0.0) * n / (n - 1.0)
@@ -131,17 +131,17 @@ impl Distribution {
         self.grouped(COARSE_BITS)
     }
 
-    /// The number of the bin of a value, where so many bits of it count.
+    /// Number of the bin of a value with `bits` significant bits.
     pub(super) fn bin_of(value: u64, bits: u32) -> u32 {
         bin(value, bits)
     }
 
-    /// The least value of a bin.
+    /// Minimum value of a bin.
     pub(super) fn bin_floor(number: u32, bits: u32) -> u64 {
         floor(number, bits)
     }
 
-    /// Bins in ascending order where so many bits of a value count, 13 at most.
+    /// Bins in ascending order with `bits` significant bits, at most 13.
     pub(super) fn grouped(&self, bits: u32) -> Vec<(u64, Bin)> {
         let mut sorted: Vec<_> = self.bins.iter().map(|(&number, &bin)| (number, bin)).collect();
         sorted.sort_unstable_by_key(|&(number, _)| number);
@@ -159,7 +159,7 @@ impl Distribution {
         groups.into_iter().map(|(group, bin)| (floor(group, bits), bin)).collect()
     }
 
-    /// The least value that at least `part` of all values do not exceed; `None` of nothing.
+    /// Smallest value that at least the share `part` of all values does not exceed; `None` without values.
     ///
     /// It is the mean of its bin.
     #[must_use]
@@ -167,7 +167,7 @@ impl Distribution {
         self.quantiles(&[part]).first().copied()
     }
 
-    /// [`Distribution::quantile`] of several parts, ascending; nothing of nothing.
+    /// [`Distribution::quantile`] for several shares, ascending; empty without values.
     #[must_use]
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn quantiles(&self, parts: &[f64]) -> Vec<f64> {
@@ -200,7 +200,7 @@ impl Distribution {
         fullest.map(|(_, bin)| bin.mean())
     }
 
-    /// How many values lie from `from` to `to`, both inclusive, and their sum; bins count by their mean.
+    /// Number of values from `from` to `to`, both inclusive, and their sum; bins count by their mean.
     #[must_use]
     pub fn within(&self, from: f64, to: f64) -> Bin {
         self.bins

@@ -1,4 +1,4 @@
-//! From packets to the document: flows of one capture, both directions of each.
+//! Analysis of the flows of one capture, in both directions.
 
 use super::acks::{Acking, Covers, Sent, acknowledges};
 use super::document;
@@ -20,11 +20,11 @@ pub struct Analysis {
 struct BidirectionalFlow {
     flow: Flow,
     first: Option<i64>,
-    /// That of the first end, then that of the second.
+    /// Direction of the first endpoint, then that of the second.
     halves: [FlowDirection; 2],
 }
 
-/// What one end sends.
+/// Packets that one endpoint sends.
 #[derive(Debug)]
 struct FlowDirection {
     spacing: Spacing,
@@ -39,13 +39,13 @@ impl FlowDirection {
 }
 
 impl Analysis {
-    /// An analysis of nothing yet.
+    /// Creates an empty analysis.
     #[must_use]
     pub fn new(settings: &Settings) -> Self {
         Self { settings: settings.clone(), counted: settings.counted_ns(), flows: Vec::new() }
     }
 
-    /// Says what was seen of the `most` flows with the most bytes.
+    /// Returns the results of the `most` flows with the most bytes.
     #[must_use]
     pub fn finish(self, file: String, reading: Reading, most: usize) -> document::Capture {
         let mut flows: Vec<BidirectionalFlow> = self.flows.into_iter().flatten().collect();
@@ -95,7 +95,7 @@ impl BidirectionalFlow {
         let first = *self.first.get_or_insert(packet.at);
         let [one, two] = &mut self.halves;
         let (own, other) = if packet.backward { (two, one) } else { (one, two) };
-        // what is acknowledged is followed from the beginning, whatever counts
+        // acknowledged data are tracked from the beginning, also outside the time that counts
         let covers = match packet.content {
             Content::Segment { sequence, acknowledgement, length, window, sack_blocks, .. } => {
                 own.sent.segment(sequence, length);
@@ -122,7 +122,7 @@ impl BidirectionalFlow {
         if carries && own.spacing.add(packet) {
             other.acking.burst(packet.at);
         }
-        // what could not be read among what could is no acknowledgement that is known
+        // an unreadable packet among readable ones is not an identified acknowledgement
         let unread = packet.content == Content::Opaque && own.acking.known();
         if !unread && acknowledges(&packet.content, packet.payload_bytes) {
             own.acking.add(packet.at, covers);
@@ -188,7 +188,8 @@ mod tests {
         }
     }
 
-    /// A client's SYN, then pairs of segments 2 us apart each 2.4 ms, each answered by an ACK that makes the next pair.
+    /// A client's SYN, then every 2.4 ms a pair of segments 2 us apart, each answered by an ACK that triggers the
+    /// next.
     fn pairs(count: u32) -> Vec<ObservedPacket<'static>> {
         let segment = |sequence, length, acknowledgement, control| Content::Segment {
             sequence,
@@ -220,7 +221,7 @@ mod tests {
         let (data, acks) = (&flow.data, &flow.acks);
         assert!(flow.acks_known && flow.notes.is_empty(), "{:?}", flow.notes);
         assert_eq!((data.packets, data.frame_median_bytes, data.frame_largest_bytes), (2000, 1514, 1514));
-        // 2 us and 2.398 ms in turn; SYN and ACKs are no packets
+        // 2 us and 2.398 ms in turn; SYN and ACKs do not count
         assert_eq!(
             (data.intervals.count, data.intervals.least_ms, data.intervals.largest_ms),
             (1999, Some(0.002), Some(2.398))
@@ -251,7 +252,7 @@ mod tests {
     #[test]
     fn what_is_cut_off_still_counts_as_sent() {
         let settings = Settings { skip_s: 0.0036, until_s: Some(0.0096), ..Settings::default() };
-        // the first pair is before, the second is at 4.81 ms, the ACK of the first at 4.8 ms; the third at 7.21 ms
+        // the first pair is excluded; the second is at 4.81 ms, the first's ACK at 4.8 ms; the third at 7.21 ms
         let flow = analysed(&settings, &pairs(10));
         assert_eq!((flow.data.packets, flow.acks.count), (4, 2));
         assert_eq!(flow.acks.packets.iter().collect::<Vec<_>>(), [(&2, &2)]);
@@ -265,7 +266,7 @@ mod tests {
         assert_eq!((flow.data.oversized, flow.data.backwards, flow.data.intervals.count), (4, 1, 2));
         assert_eq!(flow.notes, ["nothing of the receiver was captured"]);
         assert!(!flow.acks_known && flow.acks.packets_mode.is_none());
-        // times at the ends of the clock
+        // times at the limits of the clock
         let ends =
             [i64::MIN, i64::MAX, 0].map(|at| ObservedPacket { at, ..seen(0, false, 100, Content::Opaque) });
         let flow = analysed(&Settings::default(), &ends);

@@ -1,4 +1,4 @@
-//! What an analysis is told: what users write and read, and the same as whole numbers.
+//! Settings of an analysis: values that users write and read, and the same values as integers.
 
 use quiclab_core::problem::ensure;
 use quiclab_core::{FieldPath, Problem, ProblemKind};
@@ -8,7 +8,7 @@ use serde::Deserialize;
 pub(super) const SECOND_NS: f64 = 1e9;
 pub(super) const MILLISECOND_NS: f64 = 1e6;
 
-/// What an analysis is told. Missing fields have their defaults.
+/// Settings of an analysis. Missing fields have their defaults.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
@@ -91,17 +91,17 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The gap inside bursts in whole nanoseconds.
+    /// Maximum gap within a burst in whole nanoseconds.
     pub(super) fn burst_gap_ns(&self) -> u64 {
         nanoseconds(self.burst_gap_ms * MILLISECOND_NS)
     }
 
-    /// How close to an ACK counts as clocked, in whole nanoseconds.
+    /// Maximum time after an ACK that counts as clocked, in whole nanoseconds.
     pub(super) fn clocked_ns(&self) -> u64 {
         nanoseconds(self.clocked_ms * MILLISECOND_NS)
     }
 
-    /// The part of a flow that counts, in nanoseconds since its first packet.
+    /// Period of a flow that counts, in nanoseconds since its first packet.
     pub(super) fn counted_ns(&self) -> std::ops::Range<u64> {
         nanoseconds(self.skip_s * SECOND_NS)
             ..self.until_s.map_or(u64::MAX, |until| nanoseconds(until * SECOND_NS))
@@ -113,7 +113,7 @@ impl Settings {
     }
 }
 
-/// Rounds to whole nanoseconds; what is too large or no number ends at the ends of the range.
+/// Rounds to whole nanoseconds; values out of range are clamped, NaN becomes 0.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts of floats saturate")]
 fn nanoseconds(value: f64) -> u64 {
     value.round() as u64

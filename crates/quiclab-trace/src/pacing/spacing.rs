@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 /// Maximum number of steps of the rate over time.
 const STEPS_MAX: usize = 5000;
-/// Header and tag of an Ethernet frame: with them an IP packet is compared with the longest frame, whatever link
-/// header the file has.
+/// Header and tag of an Ethernet frame: added to an IP packet for the comparison with the longest frame,
+/// independent of the link header in the file.
 const LINK_BYTES: u32 = 18;
 /// Quantiles of the document.
 const PARTS: [(&str, f64); 11] = [
@@ -27,7 +27,7 @@ const PARTS: [(&str, f64); 11] = [
     ("0.999", 0.999),
 ];
 
-/// Packets of one direction, as they pass.
+/// Statistics of the packets of one direction.
 #[derive(Debug)]
 pub(super) struct Spacing {
     burst_gap: u64,
@@ -42,7 +42,7 @@ pub(super) struct Spacing {
     oversized: u64,
     backwards: u64,
     intervals: Distribution,
-    /// Packets of the present burst, and when it began.
+    /// Packets of the current burst, and its start.
     burst: u64,
     burst_at: i64,
     bursts: Distribution,
@@ -77,7 +77,7 @@ impl Spacing {
         }
     }
 
-    /// A packet passes; whether it begins a burst.
+    /// Adds a packet; returns whether it begins a burst.
     pub(super) fn add(&mut self, packet: &ObservedPacket<'_>) -> bool {
         let &ObservedPacket { at, frame_bytes, packet_bytes, payload_bytes, .. } = packet;
         self.packets += 1;
@@ -105,7 +105,7 @@ impl Spacing {
                 }
                 begins
             }
-            // a clock that was set back: no interval, and a burst of its own
+            // the clock was set back: no interval, and a new burst
             Err(_) => {
                 self.backwards += 1;
                 self.close_burst();
@@ -131,20 +131,19 @@ impl Spacing {
         self.packets
     }
 
-    /// From the first packet to the last [ns]: the sum of the intervals, so that a clock that was set back counts for
-    /// nothing.
+    /// Time from the first packet to the last [ns]: the sum of the intervals, unaffected by a clock set back.
     pub(super) fn duration_ns(&self) -> u64 {
         u64::try_from(self.intervals.sum()).unwrap_or(u64::MAX)
     }
 
-    /// Says what was seen; no packet follows.
+    /// Returns the results, after the last packet.
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub(super) fn finish(mut self, settings: &Settings) -> document::Spacing {
         if self.burst > 0 {
             self.close_burst();
         }
         let duration_s = self.duration_ns() as f64 / SECOND_NS;
-        // the first packet came before the time began
+        // the first packet is before the start of the time
         let bits = 8.0 * (self.frame_bytes - u64::from(self.first_frame)) as f64;
         let rate_mbps = (duration_s > 0.0).then(|| bits / duration_s / 1e6);
         let frame_median_bytes = self.frames.quantile(0.5).unwrap_or(0.0).round() as u32;
@@ -184,7 +183,7 @@ impl Spacing {
 #[derive(Debug)]
 struct Rate {
     step: u64,
-    /// Only the steps that have any: two packets far apart shall not cost more than two.
+    /// Only steps with bytes: two packets far apart must not cost more than two.
     bytes: BTreeMap<usize, u64>,
 }
 
@@ -216,7 +215,7 @@ impl Rate {
     }
 }
 
-/// How many there are of each number.
+/// Number of occurrences of each number.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub(super) fn counts(distribution: &Distribution) -> BTreeMap<u64, u64> {
     distribution.fine().into_iter().map(|(_, bin)| (bin.mean().round() as u64, bin.count)).collect()

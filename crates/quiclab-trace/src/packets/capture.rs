@@ -1,15 +1,15 @@
 //! Captures of any tool: pcap and pcapng files, as a stream of any length.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
-//! | `window.rs` | bytes as many as a record needs |
+//! | `window.rs` | buffer with the bytes of a record |
 //! | `pcap.rs`, `pcapng.rs` | records and blocks: time, length, link type of each frame |
 //! | `layer.rs`, `layers.rs`, `link.rs`, `tunnel.rs`, `ip.rs`, `tcp.rs` | headers |
-//! | `dissect.rs`, `flows.rs`, `udp.rs` | connections, what is counted, what is noted |
-//! | `sequence.rs` | which connection a segment of TCP is of |
-//! | `copies.rs` | which frames show a packet once more |
+//! | `dissect.rs`, `flows.rs`, `udp.rs` | connections, counts, notes |
+//! | `sequence.rs` | connection of a segment of TCP |
+//! | `copies.rs` | frames that are copies of a packet |
 //! | `quic/` | decryption with a key log, ACK frames |
-//! | `key_log.rs` | the secrets |
+//! | `key_log.rs` | secrets |
 
 use super::dissect::Dissector;
 use super::window::{ReadStop, Stop, Window};
@@ -19,14 +19,13 @@ use std::fmt::Write as _;
 use std::io::Read;
 use std::ops::ControlFlow;
 
-/// Reads a capture and gives its packets to `sink`. QUIC is decrypted with `keys` and with what the file itself has.
+/// Reads a capture and passes its packets to `sink`. QUIC is decrypted with `keys` and with the secrets in the file.
 ///
-/// `name` is what the user calls the file, for sentences. `progress` is told how many bytes of `input` have been read,
-/// some four times a MiB, and says whether to go on.
+/// `name` is the name of the file in messages. `progress` receives the number of bytes of `input` that have been read,
+/// about four times per MiB, and returns whether to continue.
 ///
-/// # Errors
-/// If `input` fails, is neither pcap nor pcapng, or `progress` wants no more. A file that breaks off is no error: what
-/// is in front of that is read, and a note says where it is.
+/// # Errors If `input` fails, is neither pcap nor pcapng, or `progress` stops. A truncated file is no error: it is
+/// read up to its end, and a note gives the position.
 pub fn read_capture<R: Read>(
     input: R,
     name: &str,
@@ -44,7 +43,7 @@ fn stopped(stop: Stop, name: &str) -> ReadError {
     }
 }
 
-/// Secrets of a pcapng file, wherever they are in it; none of another file.
+/// Secrets of a pcapng file, at any position in it; empty for other files.
 ///
 /// # Errors
 /// If `input` fails.

@@ -1,61 +1,62 @@
-//! Frames that show a packet that another frame has shown: of `-i any`, of bridges and routers captured on both sides,
-//! of mirror ports that copy what comes in and what goes out.
+//! Detection of frames that are copies of a packet in an earlier frame: from `-i any`, from bridges and routers
+//! captured on both sides, from mirror ports that copy incoming and outgoing packets.
 //!
-//! Like `editcap -D`, this compares a frame with those shortly before it; unlike that, not all bytes, and only what stays
-//! the same on the way: addresses, ports, protocol, length and identification of IP, and the first [`COMPARED_BYTES`]
-//! above it without the checksum, which an offload may still have to compute. Headers of the link, tunnels, tags, TTL
-//! and ECN may differ: where they do, the frames come from two *places*.
+//! Like `editcap -D`, this compares a frame with recent ones; unlike it, not all bytes, but only those that do not change
+//! in transit: addresses, ports, protocol, length and identification of IP, and the first [`COMPARED_BYTES`] above it
+//! without the checksum, which an offload may still have to compute. Link headers, tunnels, tags, TTL and ECN may differ:
+//! if they do, the frames are from two *places*.
 //!
 //! | the same packet, within [`WINDOW_NS`] | is a copy, because |
 //! | --- | --- |
-//! | at another place, which has seen it less often than the place that saw it first | each transmission passes a place once |
-//! | ..., without identification (see below) an ACK of TCP, a datagram that is not of QUIC | only if half of the packets that can be told were copied at another place, of those sent up to the last that was: equal ones may take one link of a bundle each |
-//! | ..., the same before any copy at another place | at a place that has shown no packet first: it is a second one to capture at |
-//! | ..., such a datagram between ends where no packet can be told | equal datagrams are fewer than captures at two places |
-//! | at the same place, with an identification that differs between packets | a packet that is sent again has another one |
+//! | at another place, which has observed it less often than the place that observed it first | each transmission passes a place once |
+//! | ..., without identification (see below) an ACK of TCP, a datagram that is not of QUIC | only if half of the identifiable packets were copied at another place, of those sent up to the last copied one: equal ones may take one link of a bundle each |
+//! | ..., the same before any copy at another place | at a place that was never the first to show a packet: it is a second point of capture |
+//! | ..., such a datagram between ends without identifiable packets | equal datagrams are fewer than captures at two places |
+//! | at the same place, with an identification that differs between packets | a retransmitted packet has another one |
 //! | at the same place, without (IPv6; 0, as in "atomic" packets of RFC 6864; constant), QUIC | no datagram is sent twice |
-//! | ..., TCP with data, SYN or FIN, within [`SOON_NS`], nothing of the other end between | too soon for a retransmission |
-//! | ..., others | only if half of the packets that can be told were copied at their place: equal ACKs and datagrams are also sent |
+//! | ..., TCP with data, SYN or FIN, within [`SOON_NS`], no packet of the peer between them | too soon for a retransmission |
+//! | ..., others | only if half of the identifiable packets were copied at their place: equal ACKs and datagrams are also sent |
 //!
-//! Memory: at most [`PACKETS_MAX`] packets are remembered.
+//! Memory: at most [`PACKETS_MAX`] packets are stored.
 
 use super::ip::Datagram;
 use std::collections::hash_map::{DefaultHasher, Entry};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hasher;
 
-/// Longest time between a packet and its copy: longer than queues of routers.
+/// Maximum time between a packet and its copy: longer than queues of routers.
 const WINDOW_NS: u64 = 1_000_000_000;
-/// No sender that has heard nothing sends again so soon: Linux waits at least 2 ms with a tail loss probe
-/// (`TCP_TIMEOUT_MIN`), and 200 ms with its timer.
+/// Minimum time before a sender without feedback retransmits: Linux waits at least 2 ms with a tail loss
+/// probe (`TCP_TIMEOUT_MIN`), and 200 ms with its timer.
 const SOON_NS: u64 = 1_000_000;
-/// From so many packets on that can be told, the copies between two ends are judged by themselves: before, copies may
-/// still be in transit, and the capture counts as a whole.
+/// Number of identifiable packets from which the copies between two endpoints are judged separately: with fewer,
+/// copies may still be in transit, and the whole capture decides.
 const SETTLED: u64 = 8;
 const PACKETS_MAX: usize = 1 << 16;
 const PLACES_KNOWN_MAX: usize = 1 << 10;
 const COMPARED_BYTES: usize = 64;
-/// Places at which a packet is counted: host, container, bridge, card.
+/// Maximum number of places at which a packet is counted: host, container, bridge, card.
 const PLACES_MAX: usize = 6;
 
-/// What the packets between two ends are known for, by direction.
+/// Properties of the packets between two endpoints, by direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Habits {
-    /// Identification of IP and contents of the packet before.
+    /// IP identification and contents of the previous packet.
     last: [Option<(u16, u64)>; 2],
-    /// Packets with other contents had another identification; `None` before there were two.
+    /// Whether packets with different contents had different identifications; `None` before there were two.
     identified: [Option<bool>; 2],
-    /// Packets of each direction.
+    /// Number of packets of each direction.
     sent: [u32; 2],
     evidence: Evidence,
 }
 
-/// Of packets that can be told from copies: how many there are, and how many were copied at their place and at another.
+/// Number of packets identifiable among copies, and of those copied at their own place and at another.
 #[derive(Clone, Copy, Debug, Default)]
 struct Evidence {
     packets: u64,
     copied: [u64; 2],
-    /// Packets up to the last one that was copied at another place: others may be in transit.
+    /// Number of packets up to the last one that was copied at another place: those of later ones may be in
+    /// transit.
     reach: u64,
 }
 
@@ -68,7 +69,7 @@ impl Evidence {
         self.copied[1] > 0 && self.copied[1] * 2 >= self.reach
     }
 
-    /// A packet was copied that came as this one of those that can be told.
+    /// Records the copy of an identifiable packet with this number.
     fn note_copy(&mut self, elsewhere: bool, number: u64) {
         self.copied[usize::from(elsewhere)] += 1;
         if elsewhere {
@@ -77,25 +78,25 @@ impl Evidence {
     }
 }
 
-/// A packet that has been seen.
+/// An observed packet.
 #[derive(Debug)]
 struct Record {
     at: i64,
-    /// How often it was sent, and how often each place has seen it.
+    /// Number of times it was sent, and observed at each place.
     sent: u8,
     places: [(u64, u8); PLACES_MAX],
-    /// Since it was sent last it was copied at a place that had seen it; at another.
+    /// Whether it was copied since it was last sent: at a place that had observed it; at another.
     copied: [bool; 2],
-    /// Packets of the other end when it was sent last.
+    /// Number of packets of the peer when it was last sent.
     heard: u32,
-    /// Its number among the packets that can be told, between its ends and in the capture.
+    /// Its number among the identifiable packets, between its endpoints and in the capture.
     numbers: [u64; 2],
 }
 
-/// What is said of a frame.
+/// Kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    /// TCP that fills sequence space.
+    /// TCP that occupies sequence space.
     Data,
     /// A datagram of QUIC.
     Quic,
@@ -103,20 +104,20 @@ pub(super) enum Class {
     Other,
 }
 
-/// The packets of a capture of the last second.
+/// Packets of the last second of a capture.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     recent: HashMap<u64, Record>,
     order: VecDeque<(u64, i64)>,
     evidence: Evidence,
-    /// Places that have shown a packet that can be told before all others, at most [`PLACES_KNOWN_MAX`].
+    /// Places that were the first to show an identifiable packet, at most [`PLACES_KNOWN_MAX`].
     ahead: HashSet<u64>,
-    /// Frames that were copies.
+    /// Number of frames that were copies.
     pub(super) frames: u64,
 }
 
 impl Copies {
-    /// Whether a frame that was seen at a `place` shows a packet that another one has shown.
+    /// Whether a frame observed at a `place` is a copy of a packet in an earlier frame.
     pub(super) fn is_copy(
         &mut self,
         at: i64,
@@ -198,13 +199,13 @@ impl Copies {
         copy
     }
 
-    /// Drops what no copy of can come any more.
+    /// Removes packets of which no copy can follow.
     fn forget(&mut self, now: i64) {
         while let Some(&(key, at)) = self.order.front()
             && (self.order.len() >= PACKETS_MAX || now.abs_diff(at) > WINDOW_NS)
         {
             self.order.pop_front();
-            // one that was sent again has another entry
+            // a packet that was sent again has another entry
             if let Entry::Occupied(occupied) = self.recent.entry(key)
                 && occupied.get().at == at
             {
@@ -229,7 +230,7 @@ impl Record {
     }
 }
 
-/// What stays the same on the way of a packet, without the identification of IP.
+/// Hash of the fields of a packet that do not change in transit, without the IP identification.
 fn contents(datagram: &Datagram<'_>) -> u64 {
     let mut hash = DefaultHasher::new();
     hash.write(datagram.source.address());

@@ -1,4 +1,4 @@
-//! Flows of a capture: what each frame belongs to, what it says, what is counted and noted.
+//! Flows of a capture: the connection and content of each frame, counts and notes.
 
 use super::copies::{Class, Copies};
 use super::flows::{Flows, Place, Tuple};
@@ -9,12 +9,12 @@ use super::udp::Udp;
 use super::{Content, KeyLog, ObservedPacket, Protocol, Reading, Sink, layers, link, tcp, tunnel};
 use std::collections::BTreeMap;
 
-/// Link types that are named in notes.
+/// Maximum number of link types that are named in notes.
 const LINK_TYPES_NAMED_MAX: usize = 16;
 const NOTES_MAX: usize = 64;
 const BEYOND: Problem = "packet of a flow beyond the first 10000";
 
-/// Gives packets to a sink, frame by frame.
+/// Passes packets to a sink, frame by frame.
 pub(super) struct Dissector<'s> {
     sink: &'s mut dyn Sink,
     reading: Reading,
@@ -22,16 +22,17 @@ pub(super) struct Dissector<'s> {
     udp: Udp<'s>,
     links: Vec<u16>,
     copies: Copies,
-    /// Frames of each encapsulation; UDP packets with a port of a tunnel, by that; frames whose stated length is too short.
+    /// Frames of each encapsulation; UDP packets with a port of a tunnel, by tunnel; frames with too short a length.
     inside: [u64; Kind::ALL.len()],
     unread: BTreeMap<(u16, &'static str), u64>,
     shortened: u64,
-    /// Connections between ports that others had used.
+    /// Number of connections between ports that earlier ones had used.
     again: u64,
 }
 
 impl<'s> Dissector<'s> {
-    /// `keys` were given; `embedded` are those of the capture itself that are known before its first packet.
+    /// Creates a dissector with the given `keys` and the secrets `embedded` in the capture, as known before
+    /// its first packet.
     pub(super) fn new(keys: &'s KeyLog, embedded: KeyLog, sink: &'s mut dyn Sink) -> Self {
         Self {
             sink,
@@ -51,7 +52,7 @@ impl<'s> Dissector<'s> {
         self.reading.problems.count(problem);
     }
 
-    /// A frame of which nothing can be said.
+    /// Counts an unreadable frame.
     pub(super) fn unreadable(&mut self, problem: Problem) {
         self.reading.frames += 1;
         self.problem(problem);
@@ -63,14 +64,14 @@ impl<'s> Dissector<'s> {
         }
     }
 
-    /// Lines of a key log in the capture.
+    /// Adds lines of a key log in the capture.
     pub(super) fn secrets(&mut self, lines: &[u8]) {
         if !self.udp.secrets.add(lines) {
             self.problem("secrets block beyond 64 MiB of secrets");
         }
     }
 
-    /// The next frame of the file.
+    /// Processes the next frame of the file.
     pub(super) fn frame(&mut self, frame: &Frame<'_>) {
         self.reading.frames += 1;
         if !self.links.contains(&frame.link) && self.links.len() < LINK_TYPES_NAMED_MAX {
@@ -105,7 +106,7 @@ impl<'s> Dissector<'s> {
             place.map(|(index, backward)| (Place::new(index, lesser != backward), backward))
         };
         let Some((place, mut backward)) = present else { return self.problem(BEYOND) };
-        // before it can be of another connection of TCP: a late copy is still of the former one
+        // before the check for another TCP connection: a late copy still belongs to the former one
         if self.is_copy(at, place.index, lesser, datagram, trail) {
             return;
         }
@@ -136,7 +137,7 @@ impl<'s> Dissector<'s> {
         self.sink.packet(index, &seen);
     }
 
-    /// Whether a frame shows a packet that another one has shown.
+    /// Whether a frame is a copy of a packet in an earlier frame.
     fn is_copy(
         &mut self,
         at: i64,
@@ -160,7 +161,7 @@ impl<'s> Dissector<'s> {
         self.copies.is_copy(at, trail.place, (datagram, lesser), class, &mut state.habits)
     }
 
-    /// The present connection between the ends of a packet, which may begin with it.
+    /// Current connection between the endpoints of a packet, which may begin with it.
     fn place(&mut self, tuple: Tuple, datagram: &Datagram<'_>) -> Option<Place> {
         match self.flows.find(tuple) {
             Some(place) => Some(place),
@@ -168,8 +169,8 @@ impl<'s> Dissector<'s> {
         }
     }
 
-    /// The connection that a segment belongs to: the `present` one between its ends, the one before, or a new one; `None` if
-    /// there are too many for that.
+    /// Connection that a segment belongs to: the `present` one between its endpoints, the one before, or a new one; `None`
+    /// if the maximum number is reached.
     fn connection(&mut self, present: Place, lesser: bool, datagram: &Datagram<'_>) -> Option<Place> {
         let numbers = tcp::numbers(datagram.header, datagram.payload_bytes);
         let way = |place: Place| usize::from(lesser != place.lesser_first);
@@ -196,7 +197,7 @@ impl<'s> Dissector<'s> {
         Some(place)
     }
 
-    /// Says what a user should know, and gives the result back.
+    /// Adds the notes for the user and returns the result.
     pub(super) fn finish(mut self) -> Reading {
         for _ in 0..self.udp.secrets.unknown_lines() {
             self.problem("line of secrets in the capture that is not of a key log");
@@ -233,7 +234,7 @@ impl<'s> Dissector<'s> {
         self.reading
     }
 
-    /// Says what was not counted as it is in the file, and what was around the packets.
+    /// Adds notes on frames whose counts differ from the file, and on encapsulations.
     fn note_frames(&mut self) {
         let (copies, frames) = (self.copies.frames, self.reading.frames);
         self.reading.copies = copies;

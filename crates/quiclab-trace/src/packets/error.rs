@@ -1,38 +1,38 @@
-//! Why a file of packets cannot be read at all; one sentence each.
+//! Errors of reading a file of packets, each as one sentence.
 
 use quiclab_core::problem::system_reason;
 use std::io;
 use thiserror::Error;
 
-/// What readers of packets take, for sentences behind "expected".
+/// Description of the input, for error messages after "expected".
 pub const EXPECTED: &str = "a pcap, pcapng or qlog file, optionally compressed by gzip";
 
-/// A file gives no packets.
+/// Error of reading a file of packets.
 #[derive(Debug, Error)]
 pub enum ReadError {
-    /// The operating system does not give its bytes.
+    /// The operating system cannot read the file.
     #[error("cannot read {file}: {}", system_reason(source))]
     Io {
-        /// As the user named it.
+        /// Name of the file as given by the user.
         file: String,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// It is something else.
+    /// The file has another format.
     #[error("{file}: expected {EXPECTED}, got {found}")]
     NotReadable {
-        /// As the user named it.
+        /// Name of the file as given by the user.
         file: String,
-        /// What it is instead, such as `an empty file`.
+        /// Format or content that was found instead, such as `an empty file`.
         found: String,
     },
-    /// A key log is longer than is read.
+    /// A key log exceeds the maximum length.
     #[error("{file}: expected a TLS key log of at most 64 MiB, got a larger file")]
     KeyLogTooLong {
-        /// As the user named it.
+        /// Name of the file as given by the user.
         file: String,
     },
-    /// The one who is told about progress wanted no more.
+    /// The progress callback requested a stop.
     #[error("reading was interrupted")]
     Interrupted,
 }

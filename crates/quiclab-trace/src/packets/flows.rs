@@ -1,8 +1,8 @@
-//! Connections of a capture, and to which of them a packet belongs.
+//! Connections of a capture, and the assignment of packets to them.
 //!
-//! A connection is an index, which the sink knows. Between two ends there is one connection at a time ([`Place`]), but
-//! the same ends may have another one later (TCP: `sequence.rs`), and a connection may have other ends later (QUIC): what
-//! follows a protocol says so by [`Flows::open`] and [`Flows::join`].
+//! A connection is an index, which the sink knows. Between two ends there is one connection at a time
+//! ([`Place`]), but the same ends may have another one later (TCP: `sequence.rs`), and a connection may use other
+//! addresses later (QUIC): the code of a protocol reports both by [`Flows::open`] and [`Flows::join`].
 
 use super::copies::Habits;
 use super::ip::{Datagram, End};
@@ -11,12 +11,12 @@ use super::sequence::Sequences;
 use super::{Flow, Protocol, Sink};
 use std::collections::HashMap;
 
-/// Connections that are followed; packets of further ones are counted.
+/// Maximum number of connections that are tracked; packets of further ones are counted.
 pub const FLOWS_MAX: usize = 10_000;
-/// Pairs of ends that are remembered before connections use further ones: some 4 MB.
+/// Number of address pairs from which on a connection cannot add another one: about 4 MB.
 const PLACES_MAX: usize = 1 << 15;
 
-/// Addresses and ports of a packet, whichever of its ends sent it: the lesser end first.
+/// Addresses and ports of a packet, independent of its direction: the lesser end first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Tuple {
     ends: [End; 2],
@@ -25,7 +25,7 @@ pub(super) struct Tuple {
 }
 
 impl Tuple {
-    /// That of a packet, and whether its lesser end sent it.
+    /// Tuple of a packet, and whether its lesser end sent it.
     pub(super) fn of(datagram: &Datagram<'_>) -> (Self, bool) {
         let &Datagram { tcp, six, source, destination, .. } = datagram;
         let lesser = source <= destination;
@@ -34,14 +34,14 @@ impl Tuple {
     }
 }
 
-/// The connection between two ends, and which of them is its first.
+/// The connection between two ends, and which of the two is its first end.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) index: usize,
-    /// The lesser end is the first of the connection.
+    /// Whether the lesser end is the first of the connection.
     pub(super) lesser_first: bool,
-    /// The connection has ended, and the one after it is not followed: what its numbers or IDs do not tell apart is of
-    /// neither.
+    /// Whether the connection has ended and the one after it is not tracked: packets whose numbers or IDs do not
+    /// distinguish the two belong to neither.
     pub(super) closed: bool,
 }
 
@@ -55,11 +55,11 @@ impl Place {
 pub(super) struct State {
     pub(super) flow: Flow,
     pub(super) quic: Option<Box<Connection>>,
-    /// Packets on which secrets were tried.
+    /// Number of packets on which secrets were tried.
     pub(super) tried: u8,
-    /// How its ends number packets; by direction, that of the lesser end last.
+    /// Packet numbering of its ends; by direction, the lesser end last.
     pub(super) habits: Habits,
-    /// The connection between the same ports before it.
+    /// Previous connection between the same ports.
     pub(super) former: Option<Place>,
     pub(super) sequences: Sequences,
 }
@@ -67,16 +67,16 @@ pub(super) struct State {
 /// The connections of a capture.
 #[derive(Default)]
 pub(super) struct Flows {
-    /// Looked up only, never walked over: its order, which differs between runs, shows nowhere. Addresses in a capture
-    /// are untrusted, so the hash is the standard library's, which cannot be made to collide.
+    /// Used for lookups only, never iterated: its order, which differs between runs, has no effect. Addresses in a
+    /// capture are untrusted, so the hash is the standard library's, which cannot be made to collide.
     places: HashMap<Tuple, Place>,
-    /// That of the packet before.
+    /// Place of the previous packet.
     last: Option<(Tuple, Place)>,
     pub(super) states: Vec<State>,
 }
 
 impl Flows {
-    /// The present connection between the ends of a packet.
+    /// Current connection between the ends of a packet.
     pub(super) fn find(&mut self, tuple: Tuple) -> Option<Place> {
         if let Some((last, place)) = self.last
             && last == tuple
@@ -88,13 +88,14 @@ impl Flows {
         Some(place)
     }
 
-    /// Whether a connection began at one of the ends of a packet.
+    /// Whether one of the ends of a packet was an end of the connection when it began.
     pub(super) fn is_near(&self, index: usize, datagram: &Datagram<'_>) -> bool {
         let ends = [datagram.source, datagram.destination].map(|end| end.socket(datagram.six));
         self.states[index].flow.ends.is_some_and(|known| known.iter().any(|end| ends.contains(end)))
     }
 
-    /// A connection begins with this packet; `None` if there are too many: then the one between its ends is closed.
+    /// Opens a connection that begins with this packet; `None` if there are too many: then the one between its ends
+    /// is closed.
     pub(super) fn open(&mut self, datagram: &Datagram<'_>, sink: &mut dyn Sink) -> Option<Place> {
         let (tuple, lesser_first) = Tuple::of(datagram);
         if self.states.len() == FLOWS_MAX {
@@ -124,7 +125,7 @@ impl Flows {
         Some(place)
     }
 
-    /// Packets between these ends belong to a connection from now on; `false` if there are too many ends to remember it.
+    /// Assigns future packets between these ends to a connection; `false` if the maximum number of ends is reached.
     pub(super) fn join(&mut self, tuple: Tuple, place: Place) -> bool {
         let remembered = self.places.len() < PLACES_MAX || self.places.contains_key(&tuple);
         if remembered {

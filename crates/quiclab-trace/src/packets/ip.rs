@@ -1,11 +1,11 @@
-//! IP, UDP and TCP headers as they are in captures: after RFC 791, RFC 8200 section 4, RFC 768, RFC 9293 section 3.1.
+//! IP, UDP and TCP headers in captures, after RFC 791, RFC 8200 section 4, RFC 768, RFC 9293 section 3.1.
 //!
 //! | differs from `quiclab_core::ip::parse` | why |
 //! | --- | --- |
-//! | fewer bytes may be there than the header says | a snap length cut them off |
-//! | a length of 0 means: to the end of the frame | segments that an offload has still to divide, also beyond 64 KiB |
+//! | fewer bytes may be present than the header specifies | truncation by a snap length |
+//! | a length of 0 means: to the end of the frame | segments before segmentation offload, also beyond 64 KiB |
 //!
-//! Checksums are not verified: they are often not computed yet where a sender captures.
+//! Checksums are not verified: in captures at a sender they are often not computed yet.
 
 use super::layer::{CUT, NOT_IP, Problem, Rest};
 use quiclab_core::ip::{IPV4_HEADER, IPV6_HEADER, Malformed, TCP_HEADER, UDP_HEADER, read};
@@ -47,37 +47,37 @@ pub(super) struct Datagram<'a> {
     pub(super) destination: End,
     /// Bytes above the TCP or UDP header on the wire.
     pub(super) payload_bytes: usize,
-    /// The whole TCP or UDP header, as far as it was captured, and what was captured behind it.
+    /// TCP or UDP header and the bytes after it, as far as they were captured.
     pub(super) header: &'a [u8],
     pub(super) payload: &'a [u8],
-    /// Bytes of the IP packet; its identification, or 0; how many routers it may still pass.
+    /// Bytes of the IP packet; its identification, or 0; its TTL or hop limit.
     pub(super) packet_bytes: usize,
     pub(super) identification: u16,
     pub(super) hops: u8,
 }
 
 impl Datagram<'_> {
-    /// Of source and destination.
+    /// Ports of source and destination.
     pub(super) fn ports(&self) -> (u16, u16) {
         (self.source.port, self.destination.port)
     }
 }
 
-/// An IP packet that is no fragment.
+/// An IP packet that is not a fragment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet<'a> {
     source: IpAddr,
     destination: IpAddr,
-    /// What is above the header and its extensions.
+    /// Protocol above the header and its extensions.
     pub(super) protocol: u8,
     pub(super) body: Rest<'a>,
-    /// Bytes of all of it, by its own header: more than the frame has, if the file states too short a length for that.
+    /// Bytes of the packet according to its header: more than the frame has, if the file specifies too short a length.
     pub(super) length: usize,
     identification: u16,
     hops: u8,
 }
 
-/// Reads an IP packet; `rest` may end before it (a snap length) or behind it (padding).
+/// Reads an IP packet; `rest` may end before its end (a snap length) or after it (padding).
 pub(super) fn packet(rest: Rest<'_>) -> Result<Packet<'_>, Problem> {
     let (header, fault) = read(rest.bytes).map_err(|error| match error {
         Malformed::Version(_) => NOT_IP,
@@ -113,7 +113,7 @@ pub(super) fn packet(rest: Rest<'_>) -> Result<Packet<'_>, Problem> {
     Ok(Packet { source, destination, protocol, body, length, identification, hops })
 }
 
-/// Whether bytes that may be something else are an IP packet: version and lengths fit.
+/// Whether bytes of unknown content look like an IP packet: version and lengths are consistent.
 pub(super) fn plausible(rest: Rest<'_>) -> bool {
     let Ok((header, _)) = read(rest.bytes) else { return false };
     header.payload >= IPV4_HEADER

@@ -1,15 +1,15 @@
 //! TLS key logs (`SSLKEYLOGFILE`): RFC 9850, the format of NSS.
 //!
-//! Of a line, `LABEL CLIENT_RANDOM SECRET`, those that protect packets are kept: `CLIENT_TRAFFIC_SECRET_0`,
-//! `SERVER_TRAFFIC_SECRET_0`, `CLIENT_EARLY_TRAFFIC_SECRET`, and the two for the handshake, with 32 or 48 bytes. What follows
-//! the digits of a secret in its line is passed over, as Wireshark does (`tls_keylog_process_lines`: its expressions do not
-//! reach to the end of the line). So are other labels, blank lines and comments; lines that are none of these are counted.
+//! Lines are `LABEL CLIENT_RANDOM SECRET`. Secrets that protect packets are stored: `CLIENT_TRAFFIC_SECRET_0`,
+//! `SERVER_TRAFFIC_SECRET_0`, `CLIENT_EARLY_TRAFFIC_SECRET`, and the two for the handshake, with 32 or 48 bytes. Text after
+//! the digits of a secret is ignored, as in Wireshark (`tls_keylog_process_lines`: its expressions do not reach to the end of
+//! the line). So are lines with other labels, blank lines and comments; all remaining lines are counted.
 
 use super::ReadError;
 use std::collections::BTreeMap;
 use std::io::Read;
 
-/// Longest key log: some 400 000 lines.
+/// Maximum length of a key log [bytes]: about 400 000 lines.
 pub const KEY_LOG_BYTES_MAX: u64 = 1 << 26;
 /// Maximum number of connections of a key log; further ones are counted.
 pub const CONNECTIONS_MAX: usize = 100_000;
@@ -17,12 +17,12 @@ pub const CONNECTIONS_MAX: usize = 100_000;
 /// "The 32-byte value of the Random field from the ClientHello message".
 pub(super) type ClientRandom = [u8; 32];
 
-/// A traffic secret; its length says which hash and with that which cipher suites can be meant.
+/// A traffic secret; its length determines the hash and the possible cipher suites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Secret {
-    /// Of SHA-256.
+    /// Secret of a cipher suite with SHA-256.
     Short([u8; 32]),
-    /// Of SHA-384.
+    /// Secret of a cipher suite with SHA-384.
     Long([u8; 48]),
 }
 
@@ -46,10 +46,10 @@ pub struct KeyLog {
 }
 
 impl KeyLog {
-    /// Reads a key log, which the user calls `name`.
+    /// Reads a key log with the name `name` in messages.
     ///
     /// # Errors
-    /// If `input` fails, or has more than [`KEY_LOG_BYTES_MAX`].
+    /// If `input` fails, or exceeds [`KEY_LOG_BYTES_MAX`].
     pub fn read(input: impl Read, name: &str) -> Result<Self, ReadError> {
         let mut text = Vec::new();
         let read = input.take(KEY_LOG_BYTES_MAX + 1).read_to_end(&mut text);
@@ -58,7 +58,7 @@ impl KeyLog {
         if log.add(&text) { Ok(log) } else { Err(ReadError::KeyLogTooLong { file: name.to_owned() }) }
     }
 
-    /// Adds lines; `false` if there are too many bytes by now, and nothing was added.
+    /// Adds lines; `false` if the total would be too long, in which case nothing is added.
     pub(super) fn add(&mut self, text: &[u8]) -> bool {
         self.bytes = self.bytes.saturating_add(text.len() as u64);
         if self.bytes > KEY_LOG_BYTES_MAX {
@@ -74,24 +74,24 @@ impl KeyLog {
         true
     }
 
-    /// The same secrets, as if nothing had been counted: the lines will be read again.
+    /// Returns the secrets with all counts reset, because the lines will be read again.
     pub(super) fn without_counts(self) -> Self {
         Self { connections: self.connections, ..Self::default() }
     }
 
-    /// How many connections it has secrets of.
+    /// Number of connections with secrets.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.connections.len()
     }
 
-    /// How many lines are not of the format.
+    /// Number of malformed lines.
     #[must_use]
     pub fn unknown_lines(&self) -> u64 {
         self.unknown
     }
 
-    /// How many lines are of connections beyond [`CONNECTIONS_MAX`].
+    /// Number of lines of connections beyond [`CONNECTIONS_MAX`].
     #[must_use]
     pub fn further_lines(&self) -> u64 {
         self.further
@@ -105,7 +105,7 @@ impl KeyLog {
         self.connections.iter()
     }
 
-    /// Whether `line` is of the format.
+    /// Adds a line; false if it is malformed.
     fn line(&mut self, line: &[u8]) -> bool {
         let mut words = line.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
         let (Some(label), Some(random), Some(secret)) = (words.next(), words.next(), words.next()) else {
@@ -138,7 +138,7 @@ impl KeyLog {
     }
 }
 
-/// `N` bytes written as hexadecimal digits.
+/// Parses `N` bytes from hexadecimal digits.
 fn hex<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
     if digits.len() != 2 * N {
         return None;
@@ -193,7 +193,7 @@ mod tests {
         }
         assert!(log.add(text.as_bytes()));
         assert_eq!((log.connections(), log.further_lines()), (CONNECTIONS_MAX, 2));
-        // a connection that is known gets its other secrets
+        // a known connection gets its other secrets
         assert!(log.add(format!("SERVER_TRAFFIC_SECRET_0 {:064x} {:064x}\n", 7, 8).as_bytes()));
         assert_eq!(log.further_lines(), 2);
     }

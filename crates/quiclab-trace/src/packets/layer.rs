@@ -1,13 +1,13 @@
-//! A frame, what begins at a place in it, and what is learned on the way through its headers.
+//! A frame, its layers, and the information collected from its headers.
 
-/// Why a packet is passed over, in words for [`super::Problems`].
+/// Reason for which a packet is skipped, in words for [`super::Problems`].
 pub(super) type Problem = &'static str;
 pub(super) const CUT: Problem = "packet truncated within its headers";
 pub(super) const NOT_IP: Problem = "frame of another protocol than IP";
-/// Labels in a stack of MPLS.
+/// Maximum number of labels in an MPLS stack.
 pub(super) const LABELS_MAX: usize = 16;
 
-/// A frame as it is in a file.
+/// A frame in a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame<'a> {
     /// Nanoseconds on the clock of the capture.
@@ -16,24 +16,24 @@ pub(super) struct Frame<'a> {
     pub(super) original: u32,
     pub(super) fcs_bytes: u8,
     pub(super) link: u16,
-    /// Number of the interface, where the file tells it.
+    /// Number of the interface, if the file has one.
     pub(super) interface: u32,
-    /// What was captured of it.
+    /// Captured bytes.
     pub(super) data: &'a [u8],
 }
 
-/// What begins at a place in a frame.
+/// Kind of header at a position in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layer {
     /// Destination, source, type or length.
     Ethernet,
-    /// What a type of Ethernet says.
+    /// Protocol of an EtherType.
     Ethertype(u16),
     /// IEEE 802.2, with SNAP.
     Llc,
-    /// Address and control if they are there, protocol (RFC 1661, RFC 1662).
+    /// Address and control if present, protocol (RFC 1661, RFC 1662).
     Ppp,
-    /// Address, control, type of Ethernet (RFC 1547 section 4.3.1); PPP if the address is that of RFC 1662.
+    /// Address, control, EtherType (RFC 1547 section 4.3.1); PPP if the address is that of RFC 1662.
     Hdlc,
     /// Labels (RFC 3032).
     Mpls,
@@ -83,12 +83,12 @@ impl Kind {
     ];
 }
 
-/// What there is of a frame from a place on.
+/// Rest of a frame from a position on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rest<'a> {
-    /// What was captured.
+    /// Captured bytes.
     pub(super) bytes: &'a [u8],
-    /// What was on the wire.
+    /// Bytes on the wire.
     pub(super) length: usize,
 }
 
@@ -107,21 +107,22 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// What is learned on the way through the headers.
+/// Information collected from the headers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Trail {
     /// Bits of [`Kind`].
     kinds: u32,
-    /// Where the frame was seen: interface, addresses and tags of the link, tunnels. Not what differs from packet to packet.
+    /// Hash of the place of observation: interface, addresses and tags of the link, tunnels; no fields that differ from
+    /// packet to packet.
     pub(super) place: u64,
     /// Bytes of the outermost IP packet.
     pub(super) network_bytes: usize,
-    /// Bytes by which the frame states a shorter length than IP does.
+    /// Bytes by which the length of the frame is shorter than that of IP.
     pub(super) missing: usize,
 }
 
 impl Trail {
-    /// That of a frame which was seen at an interface.
+    /// Trail of a frame that was observed at an interface.
     pub(super) fn of(frame: &Frame<'_>) -> Self {
         let mut trail = Self { place: 0xcbf2_9ce4_8422_2325, ..Self::default() };
         trail.saw(&frame.interface.to_be_bytes());
@@ -138,7 +139,7 @@ impl Trail {
         self.kinds & 1 << kind as u32 != 0
     }
 
-    /// Something that tells places apart. No secret hash: two places that look like one cost a copy that is not found.
+    /// Adds bytes that distinguish places. The hash is not secret: a collision of two places costs an undetected copy.
     pub(super) fn saw(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.place = (self.place ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3); // FNV-1a
@@ -146,7 +147,7 @@ impl Trail {
     }
 }
 
-/// Whether frames with this type lead to IP.
+/// Whether frames with this EtherType can contain IP.
 pub(super) fn is_carried(ethertype: u16) -> bool {
     matches!(
         ethertype,

@@ -1,21 +1,21 @@
-//! From a frame to the TCP or UDP packet inside: link header, tags, labels, tunnels, one header after the other.
+//! Dissection of a frame down to its TCP or UDP packet: link header, tags, labels, tunnels, header by header.
 //!
 //! | file | headers |
 //! | --- | --- |
-//! | `link.rs` | those of link types |
+//! | `link.rs` | link types |
 //! | `layer.rs` | none: a frame, its layers by name |
 //! | `layers.rs` | Ethernet, VLAN tags, LLC/SNAP, PPP, Cisco HDLC, MPLS, pseudo-wires |
-//! | `tunnel.rs` | what IP and UDP carry |
+//! | `tunnel.rs` | tunnels in IP and UDP |
 //! | `ip.rs` | IP, TCP, UDP |
 //!
-//! The innermost IP packet with TCP or UDP is what counts; where in UDP on the port of a tunnel nothing is found that it carries, that is
-//! the UDP packet itself. At most [`HEADERS_MAX`] headers are followed: eight tunnels of Ethernet in UDP.
+//! The innermost IP packet with TCP or UDP counts; if UDP on the port of a tunnel contains no packet, the UDP
+//! packet itself counts. At most [`HEADERS_MAX`] headers are parsed: eight tunnels of Ethernet in UDP.
 
 use super::ip::{self, Datagram};
 use super::layer::{CUT, Frame, Kind, LABELS_MAX, Layer, NOT_IP, Problem, Rest, Trail, is_carried};
 use super::{link, tunnel};
 
-/// Headers in front of TCP or UDP.
+/// Maximum number of headers in front of TCP or UDP.
 pub(super) const HEADERS_MAX: usize = 32;
 const TOO_DEEP: Problem = "packet with more than 32 headers around it";
 
@@ -27,8 +27,8 @@ pub(super) fn innermost<'a>(frame: &Frame<'a>, original: usize) -> Result<(Datag
         .or_else(|problem| outer.filter(|_| !truncated || problem != CUT).ok_or(problem))
 }
 
-/// As [`innermost`]; `outer` is the last UDP packet that looks like a tunnel and in which nothing was found yet that is carried in
-/// one, and what was learned up to it.
+/// Continues [`innermost`]; `outer` is the last UDP packet that looks like a tunnel and whose content has not been found yet,
+/// with the trail up to it.
 fn follow<'a>(
     frame: &Frame<'a>,
     original: usize,
@@ -84,10 +84,10 @@ fn follow<'a>(
     Err(TOO_DEEP)
 }
 
-/// A field of Ethernet that is a type, or a length in front of IEEE 802.2.
+/// Layer after a field of Ethernet that is a type, or a length in front of IEEE 802.2.
 pub(super) fn ethernet(kind: u16, rest: Rest<'_>) -> (Layer, Rest<'_>) {
     if kind <= 1500 {
-        // what follows the length is padding
+        // bytes after the length are padding
         let length = rest.length.min(usize::from(kind));
         (Layer::Llc, Rest { bytes: &rest.bytes[..rest.bytes.len().min(length)], length })
     } else {
@@ -98,7 +98,7 @@ pub(super) fn ethernet(kind: u16, rest: Rest<'_>) -> (Layer, Rest<'_>) {
 fn ethertype<'a>(kind: u16, rest: Rest<'a>, trail: &mut Trail) -> Result<(Layer, Rest<'a>), Problem> {
     Ok(match kind {
         0x0800 | 0x86dd => (Layer::Ip, rest),
-        // tags of IEEE 802.1Q and 802.1ad, and what was used for the outer one before
+        // tags of IEEE 802.1Q and 802.1ad, and earlier values for the outer one
         0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
             trail.saw(&(rest.half(0)? & 0x0fff).to_be_bytes());
             ethernet(rest.half(2)?, rest.skip(4)?)
@@ -137,7 +137,7 @@ fn llc(rest: Rest<'_>) -> Result<(Layer, Rest<'_>), Problem> {
 }
 
 /// "Address-and-Control-Field-Compression" and "Protocol-Field-Compression" (RFC 1661 section 6.5 and 6.6): an odd first
-/// byte is a whole protocol.
+/// byte is the whole protocol field.
 fn ppp(rest: Rest<'_>) -> Result<(Layer, Rest<'_>), Problem> {
     let rest = if rest.bytes.starts_with(&[0xff, 3]) { rest.skip(2)? } else { rest };
     let first = rest.byte(0)?;
@@ -154,8 +154,8 @@ fn ppp(rest: Rest<'_>) -> Result<(Layer, Rest<'_>), Problem> {
     }
 }
 
-/// Labels do not say what follows them; its first four bits do, if it is IP or has a control word (RFC 4928 section 3,
-/// RFC 4385 section 3). Where they could be those of an address of Ethernet, too, lengths and types decide.
+/// Labels do not identify their payload; its first four bits do, if it is IP or has a control word (RFC 4928 section
+/// 3, RFC 4385 section 3). Where these could also belong to an Ethernet address, lengths and types decide.
 fn mpls<'a>(mut rest: Rest<'a>, trail: &mut Trail) -> Result<(Layer, Rest<'a>), Problem> {
     trail.through(Kind::Mpls);
     for _ in 0..LABELS_MAX {

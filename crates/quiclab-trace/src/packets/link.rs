@@ -1,11 +1,11 @@
-//! Link types: where the first header begins that is none of the capture's own (tcpdump.org/linktypes.html).
+//! Link types: position of the first header after those of the capture itself (tcpdump.org/linktypes.html).
 
 use super::layer::{CUT, Layer, NOT_IP, Problem, Rest, Trail};
 
 pub(super) const ETHERNET: u16 = 1;
 const NULL: u16 = 0;
 const PPP: u16 = 9;
-/// What BSDs write for RAW: their own numbers, which got into files.
+/// Numbers for RAW that BSDs write to files in place of the registered one.
 const RAW_BSD: [u16; 2] = [12, 14];
 const PPP_HDLC: u16 = 50;
 const PPP_ETHER: u16 = 51;
@@ -30,7 +30,7 @@ const ARPHRD_NETLINK: u16 = 824;
 const ARPHRD_IPGRE: u16 = 778;
 const LINK_TYPE: Problem = "link type not supported";
 
-/// Layer and place of the first header of a frame.
+/// Layer and position of the first header of a frame.
 pub(super) fn first<'a>(link: u16, rest: Rest<'a>, trail: &mut Trail) -> Result<(Layer, Rest<'a>), Problem> {
     Ok(match link {
         ETHERNET => (Layer::Ethernet, rest),
@@ -76,7 +76,7 @@ fn is_raw(link: u16) -> bool {
 fn cooked(protocol: u16, device: u16, rest: Rest<'_>) -> Result<(Layer, Rest<'_>), Problem> {
     match (device, protocol) {
         (ARPHRD_NETLINK, _) => Err(NOT_IP),
-        // the type in the GRE header, which the kernel has taken off
+        // the type in the GRE header, which the kernel has removed
         (ARPHRD_IPGRE, kind) => Ok((Layer::Ethertype(kind), rest)),
         // 1 is IPX in IEEE 802.3, 4 is IEEE 802.2
         (_, 4) => Ok((Layer::Llc, rest)),
@@ -84,7 +84,7 @@ fn cooked(protocol: u16, device: u16, rest: Rest<'_>) -> Result<(Layer, Rest<'_>
     }
 }
 
-/// Header of Apple's pktap: its length and the link type behind it, little-endian (XNU, `bsd/net/pktap.h`).
+/// Header of Apple's pktap: its length and the link type after it, little-endian (XNU, `bsd/net/pktap.h`).
 fn pktap<'a>(rest: Rest<'a>, trail: &mut Trail) -> Result<(Layer, Rest<'a>), Problem> {
     let word = |at: usize| rest.bytes.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
     let (length, link) = (word(0).ok_or(CUT)?, word(8).ok_or(CUT)?);
@@ -98,7 +98,7 @@ fn pktap<'a>(rest: Rest<'a>, trail: &mut Trail) -> Result<(Layer, Rest<'a>), Pro
     }
 }
 
-/// What a user should know of frames with this link type: their sizes, or that they are not read.
+/// Note for the user on frames with this link type: their sizes, or that they are not read.
 pub(super) fn note(link: u16) -> Option<String> {
     Some(match link {
         ETHERNET => return None,

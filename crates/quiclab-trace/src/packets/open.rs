@@ -1,10 +1,10 @@
-//! Opens a file of packets, compressed by gzip or not, and chooses who reads it by its first bytes.
+//! Opens a file of packets, with or without gzip, and chooses its reader by its first bytes.
 //!
 //! | first bytes | reader |
 //! | --- | --- |
-//! | 1f 8b (RFC 1952) | what they are inside, decompressed as it is read: a bomb costs time, not memory |
+//! | 1f 8b (RFC 1952) | the reader of the content, decompressed while it is read: a decompression bomb costs time, not memory |
 //! | 0a 0d 0d 0a: pcapng; a1b2c3d4, a1b23c4d or a1b2cd34, in either byte order: pcap | [`super::read_capture`] |
-//! | all others | [`read_qlog`], which says what it is if it is none |
+//! | all others | [`read_qlog`], which reports the format if it is not qlog |
 
 use super::capture::{embedded_secrets, read_capture_with};
 use super::{KeyLog, ReadError, Reading, Sink, read_qlog};
@@ -16,13 +16,13 @@ use std::io::{self, Read, Seek};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Progress is told each time this much has been given out.
+/// Bytes delivered between two reports of progress.
 const TELL_BYTES: u64 = 4 << 20;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Reads the packets of a file: pcap, pcapng or qlog, each also compressed by gzip.
 ///
-/// `progress` is told the bytes of the file that have been read and that will be, of all passes.
+/// `progress` receives the bytes of the file read so far and the total, over all passes.
 ///
 /// # Errors
 /// See [`ReadError`].
@@ -78,18 +78,18 @@ fn choose(
         Input::open(path, state)
     };
     let mut reading = if is_capture(&head) {
-        // secrets may lie behind the packets that they decrypt
+        // secrets may follow the packets that they decrypt
         let secrets_first = is_pcapng(&head);
         state.borrow_mut().expect(1 + u64::from(secrets_first));
         let embedded = match secrets_first {
             true => embedded_secrets(open().map_err(failed)?, file)?,
             false => KeyLog::default(),
         };
-        // the input tells how far it is, in bytes of the file
+        // the input reports progress itself, in bytes of the file
         let mut whatever = |_| ControlFlow::Continue(());
         read_capture_with(open().map_err(failed)?, file, keys, embedded, sink, &mut whatever)?
     } else {
-        state.borrow_mut().expect(2); // the description of a trace may lie behind its events
+        state.borrow_mut().expect(2); // the description of a trace may follow its events
         read_qlog(open, file, sink)?
     };
     if compressed {
@@ -98,20 +98,20 @@ fn choose(
     Ok(reading)
 }
 
-/// What is known over all passes.
+/// State shared by all passes.
 struct State<'p> {
     progress: &'p mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     /// Length of the file.
     bytes: u64,
-    /// Bytes of it that the current pass has read, whether that has reached the end, and bytes of the passes before
+    /// Bytes of it that the current pass has read; whether the pass has reached the end; bytes of earlier passes
     /// that have.
     read: u64,
     ended: bool,
     done: u64,
-    /// Bytes there will be, of all passes; whole passes that may follow the next one.
+    /// Total bytes of all passes; number of whole passes that may follow the next one.
     of: u64,
     further: u64,
-    /// The callback has asked to stop.
+    /// Whether the callback requested a stop.
     stopped: bool,
     /// The error of the compression.
     damage: Option<String>,
@@ -132,12 +132,12 @@ impl<'p> State<'p> {
         }
     }
 
-    /// At most so many passes follow, of which none has begun.
+    /// Announces at most `passes` passes, none of which has begun.
     fn expect(&mut self, passes: u64) {
         (self.ended, self.further) = (false, passes - 1);
     }
 
-    /// A pass begins. One that was ended early, because it knew enough, does not count.
+    /// Begins a pass. One that ended early, because it had enough information, does not count.
     fn begin(&mut self) {
         if std::mem::take(&mut self.ended) {
             self.done += self.bytes;
@@ -147,7 +147,7 @@ impl<'p> State<'p> {
     }
 
     fn tell(&mut self) -> io::Result<()> {
-        // a file that grows while it is read is not more than done
+        // a file that grows while it is read does not exceed 100 %
         let done = self.done + self.read.min(self.bytes);
         if (self.progress)(done, self.of).is_break() {
             self.stopped = true;
@@ -157,11 +157,11 @@ impl<'p> State<'p> {
     }
 }
 
-/// A file as it is read, once.
+/// One pass over a file.
 struct Input<'s, 'p> {
     bytes: Bytes,
     state: &'s RefCell<State<'p>>,
-    /// Bytes given out, and when progress is told next.
+    /// Bytes delivered so far, and the value at which progress is reported next.
     given: u64,
     tell_at: u64,
 }
@@ -221,13 +221,13 @@ impl Read for Input<'_, '_> {
     }
 }
 
-/// Whether an error is of the decompression, not of reading the file.
+/// Whether an error is one of decompression, not of reading the file.
 fn is_damage(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
 }
 
-/// A file of which is known how far it was read.
+/// A file with a count of the bytes read.
 struct Counted {
     file: File,
     read: u64,

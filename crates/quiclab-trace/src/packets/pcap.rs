@@ -3,10 +3,10 @@
 //! | differs from the draft | why |
 //! | --- | --- |
 //! | the "modified" format of old Linux libpcap is read: eight more bytes in each record | such files exist |
-//! | a record may be longer than the snap length of the header says | tools write 0 or false ones there |
+//! | a record may be longer than the snap length of the header | tools write 0 or wrong values there |
 //! | no correction by the time zone, no significant figures | no known program writes values other than 0 |
 //!
-//! Only its length determines where a record ends: after a wrong length, no further record can be found.
+//! Only its length determines the end of a record: after a wrong length, no further record can be found.
 
 use super::dissect::Dissector;
 use super::layer::Frame;
@@ -23,7 +23,7 @@ impl PcapLayout {
     }
 }
 
-/// Reads records to the end, or to where the file breaks off. The header is there.
+/// Reads records to the end of the file, or to where it is truncated. The header has been read.
 pub(super) fn read<R: Read>(
     window: &mut Window<'_, R>,
     layout: PcapLayout,

@@ -2,14 +2,14 @@
 //!
 //! | block | here |
 //! | --- | --- |
-//! | Section Header, Interface Description | `if_tsresol`, `if_tsoffset`, `if_fcslen`; other options are passed over |
-//! | Enhanced Packet, (obsolete) Packet | read; options are passed over |
+//! | Section Header, Interface Description | `if_tsresol`, `if_tsoffset`, `if_fcslen`; other options are ignored |
+//! | Enhanced Packet, (obsolete) Packet | read; options are ignored |
 //! | Simple Packet | counted: it has no time |
-//! | Decryption Secrets | TLS key logs; others are passed over |
-//! | others | passed over |
+//! | Decryption Secrets | TLS key logs; others are ignored |
+//! | others | ignored |
 //!
-//! A block whose two lengths differ is counted and not used; reading goes on where its first length says. Where that
-//! leads to no block, the file has broken off. (The crate pcap-file stays where it is after an error, does not know
+//! A block whose two lengths differ is counted and not used; reading continues after its first length. If no block
+//! begins there, the file counts as truncated. (The crate pcap-file does not advance after an error, does not know
 //! Decryption Secrets Blocks, and ends at an unknown option; see docs/decisions/0017-capture-readers.md.)
 
 use super::KeyLog;
@@ -26,12 +26,12 @@ const ENHANCED_PACKET: u32 = 6;
 const DECRYPTION_SECRETS: u32 = 10;
 /// "TLS Key Log".
 const TLS_KEY_LOG: u32 = 0x544c_534b;
-/// Length of the shortest Section Header: what is needed to know that a file is pcapng.
+/// Length of the shortest Section Header, which is needed to identify a pcapng file.
 pub(super) const HEADER_BYTES: usize = 28;
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
-/// Type and length in front of a body.
+/// Type and length in front of the body of a block.
 const FRONT_BYTES: usize = 8;
-/// More interfaces than any section has.
+/// Maximum number of interfaces, more than any section has.
 const INTERFACES_MAX: usize = 4096;
 
 #[derive(Clone, Copy, Debug)]
@@ -46,17 +46,18 @@ struct Interface {
 /// Length of a unit of time stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resolution {
-    /// So many nanoseconds.
+    /// Number of nanoseconds.
     Nanoseconds(u64),
-    /// So many to a nanosecond.
+    /// Number of units per nanosecond.
     PerNanosecond(u128),
     /// 2^-n seconds.
     Halvings(u32),
 }
 
 impl Resolution {
-    /// Of `if_tsresol`: "If the Most Significant Bit is equal to zero, the remaining bits indicate the resolution of
-    /// the timestamp as a negative power of 10 [...] If [it] is equal to one, [...] a negative power of 2".
+    /// Resolution from `if_tsresol`: "If the Most Significant Bit is equal to zero, the remaining bits indicate the
+    /// resolution of the timestamp as a negative power of 10 [...] If [it] is equal to one, [...] a negative power
+    /// of 2".
     fn new(value: u8) -> Self {
         let power = u32::from(value & 0x7f);
         match value >> 7 {
@@ -75,7 +76,7 @@ impl Resolution {
     }
 }
 
-/// What is known of the section that is being read.
+/// State of the current section.
 #[derive(Default)]
 struct Section {
     big_endian: bool,
@@ -93,7 +94,7 @@ impl Section {
         if self.big_endian { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
     }
 
-    /// A section begins, if `start`, twelve bytes, says in which byte order.
+    /// Begins a section if its first twelve bytes, `start`, specify a byte order.
     fn begin(&mut self, start: &[u8]) -> bool {
         self.interfaces.clear();
         let found = [false, true].into_iter().find(|&big_endian| {
@@ -104,7 +105,7 @@ impl Section {
     }
 }
 
-/// Reads blocks to the end, or to where the file breaks off. Begins at a section header.
+/// Reads blocks from a section header to the end of the file, or to where it is truncated.
 pub(super) fn read<R: Read>(
     window: &mut Window<'_, R>,
     to: &mut Dissector<'_>,
@@ -144,8 +145,8 @@ pub(super) fn read<R: Read>(
     }
 }
 
-/// Reads the secrets of a file, which begins at a section header, to its end or to where it breaks off. What is not well
-/// formed is counted when the packets are read.
+/// Reads the secrets of a file, which begins at a section header, to its end or to where it is truncated. Malformed
+/// blocks are counted when the packets are read.
 pub(super) fn read_secrets<R: Read>(window: &mut Window<'_, R>) -> Result<KeyLog, Stop> {
     let (mut section, mut secrets) = (Section::default(), KeyLog::default());
     while window.have(FRONT_BYTES + 4)? {
@@ -176,7 +177,7 @@ pub(super) fn read_secrets<R: Read>(window: &mut Window<'_, R>) -> Result<KeyLog
 }
 
 impl Section {
-    /// The lines of a Decryption Secrets Block with a TLS key log; inside `None` if it is shorter than it says.
+    /// Lines of a Decryption Secrets Block with a TLS key log; the inner `None` if it is truncated.
     fn key_log<'b>(&self, body: &'b [u8]) -> Option<Option<&'b [u8]>> {
         let is_key_log = body.len() >= 8 && self.word(body, 0) == TLS_KEY_LOG;
         is_key_log.then(|| body[8..].get(..self.word(body, 4) as usize))
@@ -189,7 +190,7 @@ impl Section {
             }
             INTERFACE_DESCRIPTION if body.len() < 8 => {
                 to.problem("interface description not usable");
-                // those after it keep their numbers
+                // later interfaces keep their numbers
                 self.interfaces.push(Interface { link: u16::MAX, ..self.interface(&[0; 8]) });
             }
             INTERFACE_DESCRIPTION => self.interfaces.push(self.interface(body)),
@@ -197,7 +198,7 @@ impl Section {
                 let interface = self.word(body, 0) as usize;
                 self.packet(interface, body, to);
             }
-            // the interface has two bytes there, and dropped packets the other two
+            // the interface has two bytes here, and dropped packets the other two
             PACKET if body.len() >= 20 => {
                 let interface = usize::from(self.half(body, 0));
                 self.packet(interface, body, to);
@@ -227,7 +228,7 @@ impl Section {
             match (code, value) {
                 (0, _) => break,
                 (9, &[resolution]) => interface.resolution = Resolution::new(resolution),
-                // 4 and 32 are both found for the 32 bits of Ethernet: the text says bits, its example bytes
+                // files have both 4 and 32 for the 32 bits of Ethernet: the text says bits, its example bytes
                 (13, &[bytes @ (2 | 4)]) => interface.fcs_bytes = bytes,
                 (13, &[bits @ (16 | 32)]) => interface.fcs_bytes = bits / 8,
                 (14, value) => {

@@ -6,12 +6,12 @@
 //! | `packet_sent`, `packet_received` | a [`ObservedPacket`]; forward is the direction of the first |
 //! | `raw.length`, `header.packet_size` and similar | UDP payload; 42 bytes more are the frame |
 //! | packet with frames | [`Content::Quic`], of Initial and Handshake packets one without numbers and acknowledgements |
-//! | Retry, Version Negotiation, stateless reset | the same: they ask for no acknowledgement |
+//! | Retry, Version Negotiation, stateless reset | the same: they are not ack-eliciting |
 //! | packet without frames (all of quinn) | [`Content::Opaque`]: size and time |
 //!
 //! Initial and Handshake packets have packet number spaces of their own (RFC 9000 section 12.3), whose numbers would be
-//! taken for those of the data. A capture differs in that it sees datagrams: packets that
-//! share one are seen one after the other at the same time, each with the headers of a datagram.
+//! confused with those of the data. Unlike in a capture, packets that share a datagram are separate packets at the same
+//! time, each with the headers of a datagram.
 
 use super::{
     AckRange, Content, Flow, ObservedPacket, PacketNumber, Problems, Protocol, ReadError, Reading, Sink,
@@ -21,18 +21,18 @@ use crate::magic::HEAD_BYTES;
 use std::cell::Cell;
 use std::io::{self, Read};
 
-/// Ethernet, IPv4 without options and UDP: what a frame has beside its UDP payload.
+/// Ethernet, IPv4 without options and UDP: bytes of a frame besides its UDP payload.
 const HEADERS_BYTES: u32 = 14 + PACKET_HEADERS_BYTES;
 const PACKET_HEADERS_BYTES: u32 = 20 + 8;
-/// Times are kept within 73 years of zero, so that the difference of any two can be told in nanoseconds.
+/// Times are clamped to 73 years around zero, so that the difference of any two fits in nanoseconds.
 const FAR_NS: i64 = 1 << 61;
 
-/// Reads what `open` gives, each time from the beginning: a qlog that the user calls `file`.
+/// Reads the qlog file that `open` returns, each time from its beginning; `file` is its name in messages.
 ///
-/// A contained file is gone through twice: the description of a trace may lie behind its events.
+/// A contained file is read twice: the description of a trace may follow its events.
 ///
 /// # Errors
-/// Where the input cannot be read, or nothing in it is qlog: [`ReadError::Io`], [`ReadError::NotReadable`].
+/// If the input cannot be read, or contains no qlog: [`ReadError::Io`], [`ReadError::NotReadable`].
 pub fn read_qlog<R: Read>(
     open: impl Fn() -> io::Result<R>,
     file: &str,
@@ -61,9 +61,9 @@ pub fn read_qlog<R: Read>(
     Ok(packets.finish(&decoder, &ending))
 }
 
-/// A decoder that knows what has to be known before the first event: descriptions that lie behind their events.
+/// Decoder with the information that is needed before the first event: descriptions that follow their events.
 fn learn(input: impl Read) -> io::Result<Decoder> {
-    /// Ends where only events follow.
+    /// Input that ends where only events follow.
     struct Until<'a, R>(R, &'a Cell<bool>);
     impl<R: Read> Read for Until<'_, R> {
         fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
@@ -79,10 +79,10 @@ fn learn(input: impl Read) -> io::Result<Decoder> {
     Ok(if decoder.late { decoder.again() } else { Decoder::default() })
 }
 
-/// What the last event says, if it is of a packet. The lists keep their memory from one packet to the next.
+/// Content of the last event, if it is about a packet. The lists keep their memory between packets.
 #[derive(Default)]
 struct Latest {
-    /// Whether it waits to be handed on.
+    /// Whether it has not been passed on yet.
     fresh: bool,
     /// Whether any event was of a kind that qlog files have.
     known: bool,
@@ -91,9 +91,9 @@ struct Latest {
     sent: bool,
     bytes: Option<u64>,
     readable: bool,
-    /// Not readable although it has a number.
+    /// Whether it is not readable although it has a number.
     without_frames: bool,
-    /// An ACK frame, and whether one of them has no ranges.
+    /// Whether it has an ACK frame, and whether one of them has no ranges.
     ack: bool,
     without_ranges: bool,
     ack_eliciting: bool,
@@ -145,7 +145,7 @@ impl Latest {
     }
 }
 
-/// Puts ranges in order and joins those of a path that touch.
+/// Sorts ranges and merges adjacent ones of a path.
 fn ascending(ranges: &mut Vec<AckRange>) {
     ranges.sort_unstable_by_key(|range| (range.path, *range.numbers.start()));
     ranges.dedup_by(|next, range| {
@@ -161,15 +161,15 @@ fn ascending(ranges: &mut Vec<AckRange>) {
 /// A connection that has a packet.
 struct Known {
     connection: usize,
-    /// Whether its first packet was sent by the end that logs.
+    /// Whether its first packet was sent by the endpoint that logs.
     first_sent: bool,
     name: String,
 }
 
-/// Gives packets to a sink.
+/// Passes packets to a sink.
 struct Packets<'s> {
     sink: &'s mut dyn Sink,
-    /// By index of the flow; at most as many as the decoder tells connections apart.
+    /// Connections by index of the flow; at most as many as the decoder distinguishes.
     flows: Vec<Known>,
     problems: Problems,
 }
@@ -187,7 +187,7 @@ impl Packets<'_> {
                 self.problems.count(kind);
             }
         }
-        // from a float, `as` stays within the integer
+        // a cast from a float saturates
         let at = (event.time_ms * 1e6).round() as i64;
         if at.unsigned_abs() > FAR_NS.unsigned_abs() {
             self.problems.count("times more than 73 years away");
@@ -209,7 +209,7 @@ impl Packets<'_> {
 
     /// Index of the flow of an event, which may be new.
     fn flow(&mut self, event: &Latest, decoder: &Decoder) -> usize {
-        // mostly one, or the last: a file of many connections has them one after the other
+        // usually one, or the last: a file of many connections has them one after the other
         if let Some(index) = self.flows.iter().rposition(|known| known.connection == event.connection) {
             return index;
         }
@@ -221,7 +221,7 @@ impl Packets<'_> {
 
     fn finish(mut self, decoder: &Decoder, ending: &Ending) -> Reading {
         for (index, known) in self.flows.iter().enumerate() {
-            // the title may lie behind the events
+            // the title may follow the events
             let name = name(decoder, known.connection);
             if name != known.name {
                 self.sink.better_known(index, &flow(name));
@@ -270,7 +270,7 @@ fn flow(name: String) -> Flow {
     Flow { protocol: Protocol::Quic, ends: None, name }
 }
 
-/// Title, vantage point and group, as far as they are told.
+/// Title, vantage point and group, as far as they are known.
 fn name(decoder: &Decoder, connection: usize) -> String {
     let (title, group, vantage) = decoder.names(connection);
     let vantage = if vantage == "unknown" { "" } else { vantage };

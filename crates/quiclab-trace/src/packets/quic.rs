@@ -1,17 +1,17 @@
-//! QUIC in captures: recognised by its headers, decrypted where a key log has its secrets.
+//! QUIC in captures: recognised by its headers, decrypted if a key log has its secrets.
 //!
-//! After RFC 9000, RFC 9001 (versions 1 and drafts 27 to 34), RFC 9369 (version 2). Of other versions the part of long headers
-//! is read that all share (RFC 8999): which connection they are of, and which version.
+//! After RFC 9000, RFC 9001 (versions 1 and drafts 27 to 34), RFC 9369 (version 2). Of other versions, only the
+//! version-independent part of long headers is read (RFC 8999): connection IDs and version.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
 //! | `header.rs` | versions; long headers |
 //! | `keys.rs` | packet and header protection |
-//! | `initial.rs` | the ClientHello's random, by which a key log names a connection |
-//! | `ladder.rs` | keys of one direction through key updates |
-//! | `connection.rs` | what is known of a connection, and its datagrams |
-//! | `ids.rs`, `addresses.rs` | connection IDs, which say whose a datagram is; addresses that a connection has had |
-//! | `secrets.rs` | where secrets come from, and how much may be tried |
+//! | `initial.rs` | the ClientHello's random, which identifies a connection in a key log |
+//! | `ladder.rs` | keys of one direction across key updates |
+//! | `connection.rs` | state of a connection, and its datagrams |
+//! | `ids.rs`, `addresses.rs` | connection IDs, which identify the connection of a datagram; former addresses of a connection |
+//! | `secrets.rs` | sources of secrets, and limits of attempts |
 //! | `payload.rs`, `extension.rs` | frames |
 
 mod addresses;

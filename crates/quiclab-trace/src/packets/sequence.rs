@@ -1,23 +1,25 @@
-//! Which connection of TCP a segment between two ends belongs to: ports are used again (RFC 9293 section 3.4 and 3.6.1).
+//! Assignment of segments to TCP connections between the same ends: ports are reused (RFC 9293 section 3.4 and
+//! 3.6.1).
 //!
-//! | segment | is of another connection than those before, if |
+//! | segment | begins another connection if |
 //! | --- | --- |
-//! | SYN | its end has sent a SYN with another number, or segments that do not follow it |
-//! | SYN and ACK | that, and it does not acknowledge the SYN of the other end |
+//! | SYN | its sender has sent a SYN with another number, or segments that do not follow it |
+//! | SYN and ACK | the same, and it does not acknowledge the SYN of the peer |
 //! | others but RST | sequence and acknowledgement number are both 2^30 away from those before: no window is as large |
 //!
-//! What does not belong to the present connection but to the one before it is a late segment of that, no third one. The
-//! same SYN again is a retransmission. Two SYNs without ACK of both ends are a simultaneous open: one connection.
+//! A segment that does not belong to the current connection but to the one before it is a late segment of that, and
+//! begins no third one. A repeated SYN is a retransmission. SYNs without ACK from both ends are a simultaneous open:
+//! one connection.
 
 /// The largest window (RFC 7323 section 2.3).
 const WINDOW_MAX: u32 = 1 << 30;
-/// Farther than a flight, and far from a number that is drawn.
+/// Maximum distance of numbers that are near: more than a flight, and unlikely for a random initial number.
 const NEAR_MAX: u32 = 1 << 24;
 const SYN: u8 = 2;
 const RST: u8 = 4;
 const ACK: u8 = 16;
 
-/// What both ends of a connection have sent; values by direction.
+/// Sequence numbers that both ends of a connection have sent, by direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sequences {
     syn: [Option<u32>; 2],
@@ -28,7 +30,7 @@ pub(super) struct Sequences {
     acknowledged: [Option<u32>; 2],
 }
 
-/// What a header says: sequence number, acknowledgement number, length in sequence space, flags.
+/// Fields of a header: sequence number, acknowledgement number, length in sequence space, flags.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
     pub(super) sequence: u32,
@@ -38,7 +40,7 @@ pub(super) struct Numbers {
 }
 
 impl Sequences {
-    /// Whether a segment is of another connection.
+    /// Whether a segment belongs to another connection.
     pub(super) fn ends_before(&self, way: usize, numbers: Numbers) -> bool {
         let Numbers { sequence, acknowledgement, flags, .. } = numbers;
         let other = 1 - way;
@@ -50,9 +52,9 @@ impl Sequences {
             let next = sequence.wrapping_add(1);
             return match (self.syn[way], self.first[way]) {
                 (Some(syn), _) => syn != sequence,
-                // overtaken by what follows it
+                // overtaken by the segments after it
                 (None, Some(first)) => first != next,
-                // the other end has acknowledged something else than this
+                // the peer has acknowledged another number
                 (None, None) => self.acknowledged[other].is_some_and(|number| number != next),
             };
         }
@@ -63,7 +65,7 @@ impl Sequences {
         flags & (RST | ACK) == ACK && far(sequence, self.last[way]) && far(acknowledgement, acknowledged)
     }
 
-    /// Whether a segment goes on where this connection was: both of its numbers are near.
+    /// Whether a segment continues this connection: both of its numbers are near.
     pub(super) fn continues(&self, way: usize, numbers: Numbers) -> bool {
         let near = |one: u32, other: Option<u32>| {
             other.is_some_and(|other| one.wrapping_sub(other).min(other.wrapping_sub(one)) <= NEAR_MAX)
@@ -74,7 +76,7 @@ impl Sequences {
             && near(numbers.acknowledgement, acknowledged)
     }
 
-    /// A segment of this connection.
+    /// Records a segment of this connection.
     pub(super) fn note(&mut self, way: usize, numbers: Numbers) {
         let Numbers { sequence, acknowledgement, length, flags } = numbers;
         if flags & RST != 0 {
@@ -95,7 +97,7 @@ impl Sequences {
 mod tests {
     use super::*;
 
-    /// Segments (direction, flags, sequence, acknowledgement, length): to which connection each belongs.
+    /// Segments (direction, flags, sequence, acknowledgement, length): the connection of each.
     fn connections(segments: &[(usize, u8, u32, u32, u32)]) -> Vec<u32> {
         let (mut now, mut index, mut found) = (Sequences::default(), 0, Vec::new());
         for &(way, flags, sequence, acknowledgement, length) in segments {
@@ -121,7 +123,7 @@ mod tests {
         assert_eq!(connections(&[one, again].concat()), [0, 0, 0, 0, 0, 1, 1, 1]);
         // the server's SYN of a connection whose SYN was not captured
         assert_eq!(connections(&[&one[..], &[(1, SYN_ACK, 7, 5001, 1)]].concat()), [0, 0, 0, 0, 1]);
-        // neither SYN was: numbers far from those before, in both directions
+        // neither SYN was: numbers far from the earlier ones, in both directions
         assert_eq!(connections(&[&one[..], &[(0, ACK, 1 << 31, 2 << 30, 9)]].concat()), [0, 0, 0, 0, 1]);
         assert_eq!(connections(&[&one[..], &[(0, RST, 1 << 31, 2 << 30, 0)]].concat()), [0; 5]);
         assert_eq!(connections(&[&one[..], &[(0, ACK, 1 << 31, 901, 9)]].concat()), [0; 5]);

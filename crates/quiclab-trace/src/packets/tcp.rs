@@ -1,4 +1,4 @@
-//! What a TCP header says (RFC 9293 section 3.1) of sequence space, and how many SACK blocks it has (RFC 2018).
+//! TCP headers: their use of sequence space (RFC 9293 section 3.1), and their number of SACK blocks (RFC 2018).
 
 use super::Content;
 use super::sequence::Numbers;
@@ -9,7 +9,7 @@ const SYN: u8 = 2;
 const RST: u8 = 4;
 const ACK: u8 = 16;
 
-/// Numbers of a header, of which at least 16 bytes are there.
+/// Numbers of a header, of which at least 16 bytes are present.
 pub(super) fn numbers(header: &[u8], payload_bytes: usize) -> Numbers {
     let word = |at: usize| u32::from_be_bytes(*header[at..].first_chunk().expect("16 bytes are there"));
     let flags = header[13];
@@ -17,7 +17,7 @@ pub(super) fn numbers(header: &[u8], payload_bytes: usize) -> Numbers {
     Numbers { sequence: word(4), acknowledgement: word(8), length, flags }
 }
 
-/// Reads a header, of which at least 16 bytes are there. The second value: whether its options are all there.
+/// Reads a header, of which at least 16 bytes are present. The second value: whether options are complete.
 pub(super) fn segment(header: &[u8], payload_bytes: usize) -> (Content<'static>, bool) {
     let Numbers { sequence, acknowledgement, length, flags } = numbers(header, payload_bytes);
     let whole = header.len() >= usize::from(header[12] >> 4) * 4;
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn blocks_of_a_sack_option() {
-        // NOP, NOP, timestamps, NOP, NOP, SACK of two blocks: as Linux writes them
+        // NOP, NOP, timestamps, NOP, NOP, SACK of two blocks, as Linux writes them
         let mut options = vec![1, 1, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 5, 18];
         options.extend([7; 16]);
         assert_eq!(sack_blocks(&options), 2);

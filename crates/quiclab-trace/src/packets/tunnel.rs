@@ -1,4 +1,4 @@
-//! Tunnels: what IP and UDP carry that is a packet again.
+//! Tunnels: packets that IP and UDP carry.
 //!
 //! | | header | recognised by |
 //! | --- | --- | --- |
@@ -15,7 +15,7 @@
 //! | TZSP | as Wireshark reads it | UDP port 37008 |
 //! | Teredo | RFC 4380 | UDP port 3544 |
 //!
-//! A port alone is no proof: where the header is none of its tunnel, or what follows it cannot be read, the packet is UDP, and
+//! A port alone is no proof: if the header is not that of its tunnel, or the content cannot be read, the packet is UDP, and
 //! [`unread`] names it.
 
 use super::ip::{self, Datagram, Packet};
@@ -23,7 +23,7 @@ use super::layer::{Kind, LABELS_MAX, Layer, Problem, Rest, Trail, is_carried};
 
 type Next<'a> = (Layer, Rest<'a>);
 
-/// What is inside an IP packet that is neither TCP nor UDP.
+/// Content of an IP packet that is neither TCP nor UDP.
 pub(super) fn of_ip<'a>(packet: &Packet<'a>, trail: &mut Trail) -> Result<Option<Next<'a>>, Problem> {
     let rest = packet.body;
     Ok(Some(match packet.protocol {
@@ -52,11 +52,11 @@ pub(super) fn of_ip<'a>(packet: &Packet<'a>, trail: &mut Trail) -> Result<Option
     }))
 }
 
-/// Flags and version, type, then what the flags say.
+/// Flags and version, type, then the fields that the flags announce.
 fn gre<'a>(rest: Rest<'a>, trail: &mut Trail) -> Result<Next<'a>, Problem> {
     let (flags, kind) = (rest.half(0)?, rest.half(2)?);
     let set = |bit: u16| usize::from(flags & bit != 0) * 4;
-    // routing (RFC 1701) has a list of its own, and is not in use
+    // routing (RFC 1701) has a list of its own and is unused
     if flags & 0x4000 != 0 || flags & 7 > 1 {
         return Err("GRE packet of another version or with routing");
     }
@@ -87,7 +87,7 @@ fn erspan(trail: &mut Trail) -> Layer {
     Layer::Ethernet
 }
 
-/// What is inside a UDP packet, if its port and its header are those of a tunnel.
+/// Content of a UDP packet, if its port and its header are those of a tunnel.
 pub(super) fn of_udp<'a>(datagram: &Datagram<'a>, trail: &mut Trail) -> Option<Next<'a>> {
     if datagram.tcp {
         return None;
@@ -111,12 +111,12 @@ pub(super) fn of_udp<'a>(datagram: &Datagram<'a>, trail: &mut Trail) -> Option<N
     Some(next)
 }
 
-/// A stack of labels, on IP or on something else that `layers.rs` tells.
+/// A stack of labels, on IP or on another layer that `layers.rs` recognises.
 fn mpls(rest: Rest<'_>) -> Option<Next<'_>> {
     let is_last = |label: &usize| rest.byte(label * 4 + 2).is_ok_and(|byte| byte & 1 == 1);
     let inside = rest.skip((0..LABELS_MAX).find(is_last)? * 4 + 4).ok()?;
     let is_ip = matches!(inside.byte(0).ok()? >> 4, 4 | 6);
-    // the address in a frame of Ethernet may begin as IP does
+    // the address in a frame of Ethernet may look like the beginning of IP
     let is_ethernet = || inside.half(12).is_ok_and(is_carried);
     (!is_ip || ip::plausible(inside) || is_ethernet()).then_some((Layer::Mpls, rest))
 }
@@ -129,7 +129,7 @@ fn vxlan(rest: Rest<'_>) -> Option<Next<'_>> {
     Some((Layer::Ethernet, rest.skip(8).ok()?))
 }
 
-/// As before, with "P" and the kind of what follows.
+/// Header as in [`vxlan`], with "P" and the next protocol.
 fn vxlan_gpe(rest: Rest<'_>) -> Option<Next<'_>> {
     let (flags, next) = (rest.byte(0).ok()?, rest.byte(3).ok()?);
     (flags & 0x0c == 0x0c && flags & 0x30 == 0).then_some(())?;
@@ -149,8 +149,9 @@ fn geneve(rest: Rest<'_>) -> Option<Next<'_>> {
     Some((Layer::Ethertype(kind), rest.skip(8 + usize::from(first & 0x3f) * 4).ok()?))
 }
 
-/// Version 1, protocol GTP, message G-PDU, length behind the first 8 bytes; then what three flags say (section 5.1), with
-/// headers, each of a length in units of 4 bytes and with the type of the next at its end (section 5.2.1).
+/// Version 1, protocol GTP, message G-PDU, length after the first 8 bytes; then the fields that three flags announce
+/// (section 5.1), with headers, each of a length in units of 4 bytes and with the type of the next at its end (section
+/// 5.2.1).
 fn gtp_u(rest: Rest<'_>) -> Option<Next<'_>> {
     let (flags, length) = (rest.byte(0).ok()?, usize::from(rest.half(2).ok()?));
     (flags & 0xf0 == 0x30 && rest.byte(1).ok()? == 255 && 8 + length <= rest.length).then_some(())?;
@@ -180,7 +181,7 @@ fn l2tp(rest: Rest<'_>) -> Option<Next<'_>> {
     Some((Layer::Ppp, rest.skip(before + offset).ok()?))
 }
 
-/// Eight bytes, of which most bits are free.
+/// Eight bytes, most bits of which are arbitrary.
 fn lisp(rest: Rest<'_>) -> Option<Next<'_>> {
     let inside = rest.skip(8).ok()?;
     ip::plausible(inside).then_some((Layer::Ip, inside))
@@ -200,7 +201,7 @@ fn tzsp(rest: Rest<'_>) -> Option<Next<'_>> {
     None
 }
 
-/// IPv6, behind indications of an origin and of authentication (RFC 4380 section 5.1.1).
+/// IPv6, after origin and authentication indications (RFC 4380 section 5.1.1).
 fn teredo(mut rest: Rest<'_>) -> Option<Next<'_>> {
     if rest.half(0).ok()? == 1 {
         let (client, value) = (usize::from(rest.byte(2).ok()?), usize::from(rest.byte(3).ok()?));
@@ -212,7 +213,7 @@ fn teredo(mut rest: Rest<'_>) -> Option<Next<'_>> {
     (rest.byte(0).ok()? >> 4 == 6 && ip::plausible(rest)).then_some((Layer::Ip, rest))
 }
 
-/// Names of what UDP packets carry by their port that is not read: encrypted, or with a header that is none of it.
+/// Port and name of a tunnel whose content is not read: encrypted, or with a header of another protocol.
 pub(super) fn unread(datagram: &Datagram<'_>) -> Option<(u16, &'static str)> {
     const PORTS: [(u16, &str); 17] = [
         (500, "IKE (IPsec)"),
@@ -235,7 +236,7 @@ pub(super) fn unread(datagram: &Datagram<'_>) -> Option<(u16, &'static str)> {
     ];
     let (from, to) = datagram.ports();
     let found = PORTS.iter().find(|(port, _)| *port == to || *port == from)?;
-    // ephemeral ports of others may be these
+    // the ephemeral ports of other flows may have these numbers
     let right = match found.0 {
         1194 => matches!(datagram.payload, [first, ..] if (1..=11).contains(&(first >> 3))),
         51820 => matches!(datagram.payload, [1..=4, 0, 0, 0, ..]),

@@ -1,17 +1,16 @@
 //! The connection of a UDP datagram: by its connection IDs, else by its addresses and ports.
 //!
-//! | datagram | is of |
+//! | datagram | belongs to |
 //! | --- | --- |
 //! | its destination ID is known | the connection of that ID, under any addresses |
 //! | Initial whose keys follow from its destination ID, which is not known | a new connection, unless a Retry or Version Negotiation explains it |
 //! | its source ID is known (long headers) | the connection of that ID |
-//! | keys of a connection with one of its ends open it, where no connection had its addresses and ports (short headers) | that connection: IDs of paths that no frame has given out |
+//! | keys of a connection with one of its ends decrypt it, if no connection had its addresses and ports (short headers) | that connection: IDs of paths that no frame has issued |
 //! | any other | the connection that these addresses and ports had last |
 //!
-//! So ports that are used again have another connection, two connections may share ports at the same time, and a connection
-//! stays one when a client's address changes. Where IDs are empty, or were given out in packets that cannot be opened, addresses
-//! and ports decide. Where the connection after the last one is beyond those that are followed, packets that only addresses and
-//! ports tell are of neither.
+//! So reused ports have another connection, two connections may share ports at the same time, and a connection continues when a
+//! client's address changes. If IDs are empty, or were issued in packets that cannot be decrypted, addresses and ports decide.
+//! If the connection after the last one is not tracked, packets that only addresses and ports identify belong to neither.
 
 use super::flows::{Flows, Place, Tuple};
 use super::ip::Datagram;
@@ -22,27 +21,27 @@ use super::quic::{
 use super::{KeyLog, Problems, Protocol, Sink};
 use std::collections::BTreeMap;
 
-/// Packets of a UDP flow without any long header on which secrets are tried.
+/// Maximum number of packets of a UDP flow without long headers on which secrets are tried.
 const UDP_PACKETS_TRIED_MAX: u8 = 4;
-/// Connections whose keys are tried on packets at other addresses.
+/// Maximum number of connections whose keys are tried on packets at other addresses.
 const KEYED_MAX: usize = 16;
-/// Versions that are told.
+/// Maximum number of versions that a note lists.
 const VERSIONS_TOLD_MAX: usize = 8;
 
-/// What is known of all UDP datagrams of a capture.
+/// State of all UDP datagrams of a capture.
 pub(super) struct Udp<'k> {
     pub(super) secrets: SecretStore<'k>,
     pub(super) found: Found,
     ids: ConnectionIds,
     scratch: Vec<u8>,
-    /// Whose the destination ID of the present datagram is.
+    /// Owner of the destination ID of the current datagram.
     owner: Option<Owner>,
-    /// The first connections of which packets were opened.
+    /// The first connections with decrypted packets.
     keyed: Vec<usize>,
-    /// Versions that Version Negotiation packets have offered, and how many packets each.
+    /// Versions offered in Version Negotiation packets, with the number of packets of each.
     offered: BTreeMap<u32, u64>,
     negotiations: u64,
-    /// Packets of connections at addresses and ports that were not remembered.
+    /// Number of packets of connections at addresses and ports that were not stored.
     beyond: u64,
 }
 
@@ -61,7 +60,8 @@ impl<'k> Udp<'k> {
         }
     }
 
-    /// The connection of a datagram, which may be new, and whether it goes backward in it; `None` if there are too many.
+    /// Connection of a datagram, which may be new, and whether the datagram goes backward in it; `None` if there are too
+    /// many connections.
     pub(super) fn place(
         &mut self,
         datagram: &Datagram<'_>,
@@ -88,7 +88,8 @@ impl<'k> Udp<'k> {
         if self.owner.is_none() && self.is_new(datagram, index, flows) {
             return open(flows, sink);
         }
-        // between the same addresses these say who is who, also where both ends have chosen the same ID
+        // between the same addresses, these determine the direction, even if both ends have chosen the same
+        // ID
         let backward = match last {
             Some(place) if place.index == index => lesser != place.lesser_first,
             _ => {
@@ -100,7 +101,7 @@ impl<'k> Udp<'k> {
         Some((index, backward))
     }
 
-    /// The connection that an ID of a datagram is of, and whether the datagram goes backward in it.
+    /// Connection that an ID of a datagram belongs to, and whether the datagram goes backward in it.
     fn found_by_id(
         &mut self,
         datagram: &Datagram<'_>,
@@ -123,7 +124,7 @@ impl<'k> Udp<'k> {
         Some((sender.flow, !sender.of_first))
     }
 
-    /// The same by keys, of a datagram at addresses and ports that no connection had.
+    /// Connection whose keys decrypt a datagram at unknown addresses and ports, and its direction.
     fn found_by_keys(&mut self, datagram: &Datagram<'_>, flows: &mut Flows) -> Option<(usize, bool)> {
         let payload = datagram.payload;
         if payload.len() != datagram.payload_bytes || is_long(*payload.first()?) || !self.secrets.few() {
@@ -144,7 +145,7 @@ impl<'k> Udp<'k> {
         })
     }
 
-    /// Whether a datagram without a known destination ID begins another connection than that of a flow.
+    /// Whether a datagram without a known destination ID begins a connection other than that of a flow.
     fn is_new(&mut self, datagram: &Datagram<'_>, index: usize, flows: &Flows) -> bool {
         let payload = datagram.payload;
         let Some(header) = Invariant::of(payload) else { return false };
@@ -154,9 +155,9 @@ impl<'k> Udp<'k> {
             (Some(long), Some(connection)) => {
                 !long.destination.is_empty() && !connection.continues(&long, budget, scratch)
             }
-            // whatever used these ports before was no connection that is known
+            // no known connection used these ports before
             (Some(long), None) => begins(&long, budget, scratch).is_some(),
-            // of a version that is not read: a client's packets have an ID that was told before, or they are the first
+            // of an unknown version: a client's packets have a known ID, or they are the first
             (None, Some(connection)) => {
                 let unread = connection.unread_version.is_some() && header.version != 0;
                 unread && !header.destination.is_empty() && header.is_quic(payload)
@@ -165,7 +166,7 @@ impl<'k> Udp<'k> {
         }
     }
 
-    /// Reads a datagram of the connection that [`Udp::place`] has found.
+    /// Reads a datagram of the connection that [`Udp::place`] returned.
     pub(super) fn read(
         &mut self,
         (index, backward): (usize, bool),
@@ -192,7 +193,7 @@ impl<'k> Udp<'k> {
             let connection = state.quic.insert(Box::new(Connection::new()));
             connection.datagram(backward, payload, whole, owner, &mut tools)
         } else {
-            // a connection whose beginning was not captured: only keys can tell
+            // a connection whose beginning was not captured: only keys can decide
             let try_secrets = whole && state.tried < UDP_PACKETS_TRIED_MAX && tools.secrets.few();
             let mut connection = Connection::new();
             tools.problems = &mut ignored;
@@ -224,7 +225,7 @@ impl<'k> Udp<'k> {
         opened
     }
 
-    /// Counts what a Version Negotiation packet offers.
+    /// Counts the versions in a Version Negotiation packet.
     fn negotiation(&mut self, header: Option<&Invariant<'_>>) {
         let Some(versions) = header.filter(|header| header.version == 0).and_then(Invariant::negotiation)
         else {
@@ -238,7 +239,7 @@ impl<'k> Udp<'k> {
         }
     }
 
-    /// Sentences that a user should know, and what was not remembered.
+    /// Notes for the user, and counts of packets and IDs that were not stored.
     pub(super) fn notes(&self, flows: &Flows, problems: &mut Problems) -> Vec<String> {
         let mut notes = Vec::new();
         let mut unread: BTreeMap<u32, u64> = BTreeMap::new();

@@ -1,23 +1,23 @@
-//! A window over a stream: as many bytes as a record needs, and no more memory than the longest record.
+//! A window over a stream: it buffers the bytes of a record, in memory limited by the longest record.
 
 use std::io::{self, Read};
 use std::ops::{ControlFlow, Range};
 
-/// Bytes that are read at once; progress is told as often.
+/// Bytes that are read at once; progress is reported after each read.
 const CHUNK_BYTES: usize = 1 << 18;
-/// The longest record that is held.
+/// Maximum length of a record.
 pub(super) const RECORD_BYTES_MAX: usize = 1 << 24;
 
-/// Why no more is read.
+/// Reason for which reading stops.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// The input fails.
+    /// The input failed.
     Io(io::Error),
-    /// The one who is told about progress wants no more.
+    /// The progress callback requested a stop.
     Interrupted,
 }
 
-/// Where a file does not go on.
+/// Position at which a file is truncated or damaged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReadStop {
     /// Offset of the record.
@@ -25,18 +25,18 @@ pub(super) struct ReadStop {
     pub(super) why: &'static str,
 }
 
-/// What has been read of a stream, but not consumed.
+/// Bytes of a stream that have been read but not consumed.
 pub(super) struct Window<'p, R> {
     input: R,
     progress: &'p mut dyn FnMut(u64) -> ControlFlow<()>,
     buffer: Vec<u8>,
-    /// What has not been consumed is `buffer[start..end]`.
+    /// Unconsumed bytes are `buffer[start..end]`.
     start: usize,
     end: usize,
     /// Offset of `buffer[0]` in the input.
     base: u64,
     ended: bool,
-    /// What the decompression in front of this says of its damaged input; the input has ended then.
+    /// Message of the decompressor about damaged input, after which the input ends.
     pub(super) damage: Option<String>,
 }
 
@@ -46,17 +46,17 @@ impl<'p, R: Read> Window<'p, R> {
         Self { input, progress, buffer, start: 0, end: 0, base: 0, ended: false, damage: None }
     }
 
-    /// Offset in the input of the next byte.
+    /// Offset of the next byte in the input.
     pub(super) fn offset(&self) -> u64 {
         self.base + self.start as u64
     }
 
-    /// How many bytes there are without reading more.
+    /// Number of buffered bytes.
     pub(super) fn held(&self) -> usize {
         self.end - self.start
     }
 
-    /// Whether the next `count` bytes, at most [`RECORD_BYTES_MAX`], are there; `false`: the input ends before.
+    /// Buffers the next `count` bytes, at most [`RECORD_BYTES_MAX`]; `false`: the input ends before.
     pub(super) fn have(&mut self, count: usize) -> Result<bool, Stop> {
         debug_assert!(count <= RECORD_BYTES_MAX, "longer records are skipped");
         while self.held() < count {
@@ -68,18 +68,18 @@ impl<'p, R: Read> Window<'p, R> {
         Ok(true)
     }
 
-    /// Bytes that [`Window::have`] has said are there, counted from the next one.
+    /// Bytes that [`Window::have`] has buffered, relative to the next one.
     pub(super) fn bytes(&self, range: Range<usize>) -> &[u8] {
         &self.buffer[self.start + range.start..self.start + range.end]
     }
 
-    /// Goes on behind `count` bytes that are there.
+    /// Consumes `count` buffered bytes.
     pub(super) fn consume(&mut self, count: usize) {
         debug_assert!(count <= self.held(), "`have` comes first");
         self.start += count;
     }
 
-    /// Goes on behind any number of bytes; `false`: the input ends before.
+    /// Skips any number of bytes; `false`: the input ends before.
     pub(super) fn skip(&mut self, mut count: u64) -> Result<bool, Stop> {
         loop {
             let now = count.min(self.held() as u64);
@@ -97,7 +97,7 @@ impl<'p, R: Read> Window<'p, R> {
         self.end -= self.start;
         self.start = 0;
         if self.buffer.len() < wanted {
-            // the bytes come in any case before the memory: a false length costs nothing
+            // memory grows only as bytes arrive: a wrong length costs nothing
             let longer = (self.end * 2).clamp(CHUNK_BYTES, wanted.next_multiple_of(CHUNK_BYTES));
             self.buffer.resize(longer.max(self.buffer.len()), 0);
         }

@@ -1,4 +1,4 @@
-//! An event of later drafts in the form of qlog 0.3.
+//! Conversion of events of later drafts to qlog 0.3.
 
 use serde_json::{Map, Value, json};
 
@@ -59,14 +59,14 @@ fn flatten_raw(object: &mut Value) {
     }
 }
 
-/// Renames a field where it is there.
+/// Renames a field if it is present.
 fn rename(fields: &mut Map<String, Value>, from: &str, to: &str) {
     if let Some(value) = fields.remove(from) {
         fields.insert(to.to_owned(), value);
     }
 }
 
-/// Changes a field where it is there.
+/// Changes a field if it is present.
 fn change(fields: &mut Map<String, Value>, name: &str, by: impl FnOnce(&mut Value)) {
     if let Some(value) = fields.get_mut(name) {
         by(value);

@@ -1,4 +1,5 @@
-//! Export of qlog files to qlog 0.3, the version that qvis reads: of quiclab's here, of others in `foreign.rs`.
+//! Export of qlog files to qlog 0.3, the version that qvis reads: quiclab's files here, those of other stacks
+//! in `foreign.rs`.
 //!
 //! From draft-ietf-quic-qlog-quic-events-13 back to draft-ietf-quic-qlog-main-schema-01 and
 //! draft-ietf-quic-qlog-quic-events-01 (version "0.3"). Unlike the writer this is not a hot path:
@@ -6,7 +7,7 @@
 //!
 //! | quic-events-13 | 0.3 |
 //! | --- | --- |
-//! | `quic:packet_sent` | `transport:packet_sent`, so for all events but the next two |
+//! | `quic:packet_sent` | `transport:packet_sent`, likewise for all events except the next two |
 //! | `quic:recovery_metrics_updated` | `recovery:metrics_updated` |
 //! | `quic:congestion_state_updated` | `recovery:congestion_state_updated` |
 //! | `quic:packet_lost` | `recovery:packet_lost` |
@@ -23,14 +24,14 @@ use quiclab_core::Role;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, Read, Write};
 
-/// Longest header of quiclab's own that is recognised.
+/// Maximum length of a header that is recognised as quiclab's.
 const HEADER_BYTES_MAX: u64 = 1 << 20;
 
-/// Converts files written by [`super::QlogWriter`], or by others in any draft, to one qlog 0.3 file with their traces;
-/// both ends of a connection in one file let qvis draw its sequence diagram.
+/// Converts files written by [`super::QlogWriter`], or by others in any draft, to one qlog 0.3 file with all their
+/// traces; with both endpoints of a connection in one file, qvis draws its sequence diagram.
 ///
 /// # Errors
-/// See [`ExportError`]. What has been written by then is not a complete file.
+/// See [`ExportError`]. The output is then incomplete.
 pub fn export_qlog_03<R: BufRead>(
     inputs: impl IntoIterator<Item = R>,
     mut out: impl Write,
@@ -64,7 +65,7 @@ pub fn export_qlog_03<R: BufRead>(
     Ok(exported)
 }
 
-/// What there is of a file up to the separator behind its first record.
+/// Reads a file up to the separator after its first record.
 fn first_record(input: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     let mut input = input.take(HEADER_BYTES_MAX);
@@ -74,8 +75,8 @@ fn first_record(input: &mut impl BufRead) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// The header of a file, if it is byte by byte what [`super::QlogWriter`] writes: the schema is that of every file of records,
-/// whose times may be of another format or count from elsewhere.
+/// Header of a file, if it equals the one that [`super::QlogWriter`] writes byte by byte: the schema alone is that of every
+/// file of records, whose times may have another format or origin.
 fn own_header(head: &[u8]) -> Option<Value> {
     let record = head.strip_suffix(&[RECORD_SEPARATOR]).unwrap_or(head);
     let header: Value = serde_json::from_slice(record.strip_prefix(&[RECORD_SEPARATOR])?).ok()?;
@@ -132,7 +133,7 @@ fn trace(
 
 enum Record {
     Complete(Value),
-    /// The last record of the input, which ends in the middle.
+    /// The last record of the input, which is truncated.
     CutOff,
 }
 

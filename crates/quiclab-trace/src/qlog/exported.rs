@@ -1,12 +1,12 @@
-//! What an export has written, or why it failed.
+//! Result of an export, and its errors.
 
 use std::io;
 use thiserror::Error;
 
-/// Longest input of another writer: it is read as a whole.
+/// Maximum length of an input of another writer, which is read as a whole [bytes].
 pub(super) const FOREIGN_BYTES_MAX: u64 = 1 << 30;
 
-/// What an export has written.
+/// Amounts that an export has written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
     /// Traces of all inputs.
@@ -17,7 +17,7 @@ pub struct Exported {
     pub truncated: Vec<usize>,
 }
 
-/// Why an export failed.
+/// Error of an export.
 #[derive(Debug, Error)]
 pub enum ExportError {
     /// Writing failed.
@@ -28,7 +28,7 @@ pub enum ExportError {
     Read {
         /// Number of the input, from 1.
         input: u64,
-        /// What the operating system says.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A record is not JSON.
@@ -38,10 +38,10 @@ pub enum ExportError {
         input: u64,
         /// Number of the record, from 1; the header is record 1.
         record: u64,
-        /// What the parser says.
+        /// Error of the parser.
         source: serde_json::Error,
     },
-    /// Nothing in the input is qlog.
+    /// The input contains no qlog.
     #[error("input {input} is no qlog file")]
     NoHeader {
         /// Number of the input, from 1.

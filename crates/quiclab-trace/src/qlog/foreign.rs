@@ -1,13 +1,13 @@
-//! Export of qlog files of other stacks and drafts to version 0.3: what [`crate::inspect`] reads, event by event.
+//! Export of qlog files of other stacks and drafts to version 0.3: events that [`crate::inspect`] reads.
 //!
 //! | in the file | in the export |
 //! | --- | --- |
-//! | trace | a trace, with its original connection ID as `ODCID` and `group_id`: the same for both ends |
+//! | trace | a trace, with its original connection ID as `ODCID` and `group_id`: the same for both endpoints |
 //! | event as a list (draft-00, draft-01) | an object; `name` from category and event |
 //! | `quic:`, `h3:` and the names of later drafts | those of 0.3 |
 //! | times of any format and unit | relative, in milliseconds; `reference_time` where it is known |
-//! | `packet_type` and sizes beside the header or in it | `header.packet_type`, `raw.length` |
-//! | all else | as it is |
+//! | `packet_type` and sizes next to the header or in it | `header.packet_type`, `raw.length` |
+//! | all else | unchanged |
 
 use super::convert::convert_event;
 use super::exported::{ExportError, Exported};
@@ -15,7 +15,7 @@ use crate::inspect::{Described, Event, Sink, read_document};
 use serde_json::{Map, Value, json};
 use std::io::Write;
 
-/// The time of the last event, and of which connection it is.
+/// Time and connection of the last event.
 #[derive(Default)]
 struct Last(Option<f64>);
 
@@ -25,10 +25,10 @@ impl Sink for Last {
     }
 }
 
-/// Writes the traces of a file, each behind a comma unless it is the first of all; `false` if the file is no qlog.
+/// Writes the traces of a file, each after a comma unless it is the first of all; `false` if the file is no qlog.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub(super) fn traces(
     file: &[u8],
     input: usize,
@@ -69,7 +69,7 @@ pub(super) fn traces(
     Ok(true)
 }
 
-/// Ends the trace before and begins one.
+/// Ends the previous trace and begins one.
 fn begin(
     trace: &Described,
     further: bool,
@@ -103,7 +103,7 @@ fn begin(
     write!(out, "{header},\"events\":[")
 }
 
-/// An event as an object of 0.3; `None` if it is none.
+/// An event as an object of 0.3; `None` if it is not an event.
 fn converted(json: &[u8], time_ms: f64, trace: &Described) -> Option<Value> {
     let mut event = match serde_json::from_slice(json).ok()? {
         Value::Array(places) => listed(places, trace),
@@ -125,7 +125,7 @@ fn converted(json: &[u8], time_ms: f64, trace: &Described) -> Option<Value> {
     Some(event)
 }
 
-/// A list of an event as fields: what a place means is in `event_fields`.
+/// Fields of an event that is a list: `event_fields` defines the meaning of each position.
 fn listed(places: Vec<Value>, trace: &Described) -> Map<String, Value> {
     let mut event = Map::new();
     let (mut category, mut kind) = (String::new(), String::new());

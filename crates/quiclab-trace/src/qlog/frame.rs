@@ -4,16 +4,16 @@
 //! draft-ietf-quic-multipath-21 are not in that draft; they use its extension point `$QuicFrame`, with the names of
 //! their drafts in lower case and the path ID as `path_id`.
 //!
-//! The Length field of STREAM, CRYPTO and DATAGRAM frames "MUST be logged in the qlog `raw.length`
-//! field": there `raw.length` is the length of the data, as is `raw.payload_length`. It is logged
-//! for frames without a Length field, too.
+//! The Length field of STREAM, CRYPTO and DATAGRAM frames "MUST be logged in the qlog `raw.length` field":
+//! there `raw.length` is the length of the data, as is `raw.payload_length`. It is also logged for frames
+//! without a Length field.
 
 use super::json::{decimal, hex, hex_digits, raw, string, uint};
 use quiclab_core::quic::{Ack, Frame, Frames};
 
 /// Appends `"frames":[...]` with the frames of `plaintext`.
 ///
-/// A malformed frame appears as `unknown` with its type; `raw.length` is then what is left of the
+/// A malformed frame appears as `unknown` with its type; `raw.length` is then the length of the rest of the
 /// packet.
 pub(super) fn frames(out: &mut Vec<u8>, plaintext: &[u8], ack_delay_exponent: u8) {
     raw(out, "\"frames\":[");
@@ -160,7 +160,7 @@ fn one(out: &mut Vec<u8>, frame: &Frame<'_>, ack_delay_exponent: u8) {
     }
 }
 
-/// What NEW_CONNECTION_ID and PATH_NEW_CONNECTION_ID have in common, from the sequence number on.
+/// Fields common to NEW_CONNECTION_ID and PATH_NEW_CONNECTION_ID, from the sequence number on.
 fn new_connection_id(
     out: &mut Vec<u8>,
     (sequence_number, retire_prior_to): (u64, u64),
@@ -197,7 +197,7 @@ fn unknown(out: &mut Vec<u8>, frame_type: u64, rest: &[u8]) {
     raw(out, "}");
 }
 
-/// What ACK and PATH_ACK have in common.
+/// Fields common to ACK and PATH_ACK.
 fn ack(out: &mut Vec<u8>, ack: &Ack<'_>, ack_delay_exponent: u8) {
     // RFC 9000 section 19.3: microseconds divided by 2^exponent. A hostile value saturates.
     let delay_us = ack.delay.saturating_mul(1 << ack_delay_exponent.min(20));

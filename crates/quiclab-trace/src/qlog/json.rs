@@ -11,8 +11,8 @@ pub(super) fn raw(out: &mut Vec<u8>, json: &str) {
 
 /// Appends a literal and an integer: `,"offset":` and 5.
 ///
-/// All integers of QUIC fit (they are below 2^62), but those above 2^53 - 1 are not I-JSON: the
-/// draft permits both, and a number is what tools expect.
+/// All integers of QUIC fit (they are below 2^62), but those above 2^53 - 1 are not I-JSON: the draft permits
+/// both, and tools expect a number.
 pub(super) fn uint(out: &mut Vec<u8>, before: &str, value: u64) {
     raw(out, before);
     raw(out, itoa::Buffer::new().format(value));

@@ -9,7 +9,7 @@
 //! | `key_phase_bit` | only where set |
 //! | `path_id` | of Multipath QUIC, on packets of all paths but 0: part of a packet's identity, as in the qlog of noq; |
 //! | | the draft leaves it to extensions |
-//! | `spin_bit`, `packet_number_length` | left out: nothing here depends on them |
+//! | `spin_bit`, `packet_number_length` | omitted: nothing here depends on them |
 
 use super::json::{hex, raw, uint};
 use quiclab_core::PacketSpace;
@@ -17,7 +17,7 @@ use quiclab_core::quic::Cursor;
 
 /// Bytes of the AEAD tag of every cipher suite of QUIC version 1 (RFC 9001 section 5.3).
 const AEAD_TAG_BYTES: u64 = 16;
-/// Bit of the first byte that tells long headers from short ones (RFC 9000 section 17.2).
+/// Bit of the first byte that distinguishes long headers from short ones (RFC 9000 section 17.2).
 const LONG_HEADER: u8 = 0x80;
 /// Key Phase bit of a short header (RFC 9000 section 17.3.1).
 const KEY_PHASE: u8 = 0x04;
@@ -42,7 +42,7 @@ pub(super) fn open_header(out: &mut Vec<u8>, space: PacketSpace, path: u32, numb
     }
 }
 
-/// A packet as a transport tells it; `header` is without header protection.
+/// A packet as reported by a transport; `header` is without header protection.
 pub(super) struct TransportPacket<'a> {
     pub(super) space: PacketSpace,
     pub(super) path: u32,
@@ -57,8 +57,8 @@ pub(super) fn header_and_raw(out: &mut Vec<u8>, packet: &TransportPacket<'_>) {
     open_header(out, space, path, number);
     if let Some((&first, rest)) = header.split_first() {
         if first & LONG_HEADER == 0 {
-            // The rest is the connection ID and the packet number, whose length is in the two
-            // low bits; the header does not tell the length of the connection ID.
+            // The rest is the connection ID and the packet number, whose length is in the two low bits; the
+            // header does not contain the length of the connection ID.
             let packet_number_bytes = usize::from(first & 0x03) + 1;
             let dcid = &rest[..rest.len().saturating_sub(packet_number_bytes)];
             if !dcid.is_empty() {
@@ -78,7 +78,7 @@ pub(super) fn header_and_raw(out: &mut Vec<u8>, packet: &TransportPacket<'_>) {
     raw(out, "}");
 }
 
-/// Appends what a long header has (RFC 9000 section 17.2); `None` where it ends too early.
+/// Appends the fields of a long header (RFC 9000 section 17.2); `None` if it ends too early.
 fn long_header(out: &mut Vec<u8>, mut cursor: Cursor<'_>, space: PacketSpace) -> Option<()> {
     hex(out, ",\"version\":", cursor.array::<4>()?);
     let dcid = cursor.byte_prefixed()?;

@@ -1,4 +1,4 @@
-//! Captures made byte by byte: written a second time, after the same documents as the reader.
+//! Captures built byte by byte: a second implementation of the documents that the reader follows.
 
 pub const ETHERNET: u16 = 1;
 
@@ -16,14 +16,14 @@ pub fn udp(payload: &[u8]) -> Vec<u8> {
     [&[0x03, 0xe8, 0x07, 0xd0][..], &(payload.len() as u16 + 8).to_be_bytes(), &[0, 0], payload].concat()
 }
 
-/// From 10.0.0.1 to 10.0.0.2.
+/// IPv4 from 10.0.0.1 to 10.0.0.2.
 pub fn ipv4(above: &[u8], protocol: u8) -> Vec<u8> {
     let length = (20 + above.len() as u16).to_be_bytes();
     let header = [0x45, 0, length[0], length[1], 0, 0, 0, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
     [&header, above].concat()
 }
 
-/// From fd00::1 to fd00::2 with extension headers of 8 bytes each.
+/// IPv6 from fd00::1 to fd00::2 with extension headers of 8 bytes each.
 pub fn ipv6(above: &[u8], protocol: u8, extensions: &[u8]) -> Vec<u8> {
     let length = (8 * extensions.len() + above.len()) as u16;
     let first = extensions.first().copied().unwrap_or(protocol);

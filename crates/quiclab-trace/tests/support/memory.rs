@@ -1,17 +1,17 @@
-//! Counts what a test program allocates, and makes files that are not in memory.
+//! Counts the allocations of a test program, and generates files without holding them in memory.
 #![allow(unsafe_code, reason = "an allocator that counts has to be one")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Counts the bytes that are allocated, and the most there were.
+/// Counts the allocated bytes and their maximum.
 struct Counting;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static MAX_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: hands everything to the system's allocator, as it comes
+// SAFETY: passes every call unchanged to the system's allocator
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
@@ -29,7 +29,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What `work` gives, and the most bytes it held at a time besides those that were held before.
+/// Result of `work`, and the maximum number of bytes that it allocated in addition to those before.
 pub fn most_held<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = NOW.load(Ordering::Relaxed);
     MAX_BYTES.store(before, Ordering::Relaxed);
@@ -37,7 +37,7 @@ pub fn most_held<T>(work: impl FnOnce() -> T) -> (T, usize) {
     (result, MAX_BYTES.load(Ordering::Relaxed) - before)
 }
 
-/// About how many bytes a record of [`Generated`] has.
+/// Approximate number of bytes of a record of [`Generated`].
 pub const RECORD_BYTES: u64 = 270;
 
 /// Records of a file of `QLOG_MB` megabytes, or `otherwise`.
@@ -45,7 +45,8 @@ pub fn records(otherwise: u64) -> u64 {
     std::env::var("QLOG_MB").map_or(otherwise, |text| text.parse().unwrap()) * 1_000_000 / RECORD_BYTES
 }
 
-/// A generated log of so many packets, one each 0.37 ms, of which every 50th is lost; without the memory for it.
+/// A generated log of some number of packets, one every 0.37 ms, every 50th of which is lost; it is not held
+/// in memory.
 pub struct Generated {
     records: u64,
     record: u64,

@@ -1,4 +1,4 @@
-//! Packets inside other packets, copies of frames, lengths that were lost, ports that are used again.
+//! Packets inside other packets, copies of frames, missing lengths, reused ports.
 
 use crate::support::frames::{
     ETHERNET, Layout, Pcapng, arp, cooked2, ethernet, ipv4, ipv6, loopback, modified, pcap, tcp, udp,
@@ -81,7 +81,7 @@ fn link_types_of_ppp_hdlc_and_others() {
         (219, &[0, 1, 0x10, 64, 0, 2, 0x11, 64]),
         (258, &[&tap[..], &typed(0x0800, &[])].concat()),
         (113, &[0, 0, 3, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0]), // a device of GRE
-        (0, &[23, 0, 0, 0]), // IPv6 of Windows: the packet says what it is
+        (0, &[23, 0, 0, 0]), // IPv6 of Windows: the packet determines its version
         (14, &[]),
     ] {
         let (reading, seen) = frames(link, &[[before, &ip].concat()]);
@@ -166,8 +166,8 @@ fn what_cannot_be_taken_off_is_named() {
     ] {
         assert_eq!(problem(&frames(101, &[ipv4(&[0; 40], protocol)]).0), Some(why));
     }
-    // a port is no proof: what has no header of its tunnel is UDP, with a word
-    // or whose header fits, but nothing behind it: labels and the first bits of IP
+    // a port is no proof: without the header of its tunnel it is UDP, with a note or the header fits, but not
+    // the bytes after it: labels and the first bits of IP
     let fragment = [&[0x45, 0, 0, 44, 0, 0, 0x20, 0, 64, 6][..], &[0; 34]].concat();
     let vxlan = |inside: &[u8]| [&[8, 0, 0, 0, 0, 0, 1, 0][..], inside].concat();
     for (port, name, payload) in [
@@ -178,7 +178,7 @@ fn what_cannot_be_taken_off_is_named() {
         (6635, "MPLS in UDP", vec![0xee; 40]),
         (6635, "MPLS in UDP", vec![0xef; 40]),
         (6635, "MPLS in UDP", [&[0, 1, 0x11, 64][..], &[0x45; 36]].concat()),
-        // the tunnel around it is one
+        // the tunnel around it counts
         (4789, "VXLAN", vxlan(&ethernet(&to_port(4789, &vxlan(&[0xee; 32]))))),
     ] {
         let (reading, seen) = frames(101, &[to_port(port, &payload)]);
@@ -188,7 +188,7 @@ fn what_cannot_be_taken_off_is_named() {
         let note = format!("1 packets of UDP port {port} are of {name}");
         assert!(with_note(&reading, &note), "{:?}", reading.notes);
     }
-    // what a tunnel carries, but no packet of TCP or UDP: no flow between the ends of the tunnel
+    // a tunnel payload without a packet of TCP or UDP: no flow between the ends of the tunnel
     for (inside, expected) in [
         (arp(), "frame of another protocol than IP"),
         (ethernet(&fragment), "IP fragment"),
@@ -209,7 +209,7 @@ fn what_cannot_be_taken_off_is_named() {
     let (reading, _) = frames(101, &[to_port(51820, &[&[4, 0, 0, 0][..], &[9; 40]].concat())]);
     assert!(with_note(&reading, "1 packets of UDP port 51820 are of WireGuard"), "{:?}", reading.notes);
     assert_eq!(frames(101, &[to_port(51820, &[9; 40])]).0.notes.len(), 1, "a port of its own, not WireGuard");
-    // tunnels without end
+    // an endless stack of tunnels
     let mut deep = segment();
     for _ in 0..40 {
         deep = ipv4(&deep, 4);
@@ -272,7 +272,7 @@ fn copies_count_once_and_packets_that_are_sent_again_do_not() {
     let one = |number, ttl| ethernet(&numbered(&data(7), 6, number, ttl));
     let two = ethernet(&numbered(&data(11), 6, 5, 64));
     let packets = |frames: &[(u64, Vec<u8>)]| at(frames).1.packets.len();
-    // identification tells: the first packet is followed by one with another
+    // identification decides: the first packet is followed by one with another
     let first = [(0, one(4, 64)), (10, two)];
     assert_eq!(packets(&[&first[..], &[(500_000, one(4, 64))]].concat()), 2, "the same");
     assert_eq!(packets(&[&first[..], &[(500_000, one(6, 64))]].concat()), 3, "sent again");
@@ -299,12 +299,12 @@ fn copies_count_once_and_packets_that_are_sent_again_do_not() {
     assert_eq!(packets(&[(0, nameless(7)), (1100, nameless(7))]), 2);
     let six = ethernet(&ipv6(&data(7), 6, &[]));
     assert_eq!(packets(&[(0, six.clone()), (2, six)]), 1);
-    // equal acknowledgements are sent, too: a copy only where others were copied
+    // equal acknowledgements are sent, too: a copy only if others were copied
     let ack = ethernet(&numbered(&tcp(1, 7, 0x10, &[], b""), 6, 0, 64));
     assert_eq!(packets(&[(0, nameless(7)), (10, ack.clone()), (20, ack.clone())]), 3);
     let copied = [(0, nameless(7)), (1, nameless(7)), (10, ack.clone()), (11, ack.clone()), (20, ack)];
     assert_eq!(packets(&copied), 3, "the third is sent again");
-    // equal acknowledgements on two links that packets are spread over: no copies, unless those that can be told have some
+    // equal acknowledgements on two links that packets are spread over: no copies, unless identifiable packets have copies
     let via = |link: u8, above: &[u8], protocol| {
         [&[link; 12][..], &[0x86, 0xdd], &ipv6(above, protocol, &[])].concat()
     };
@@ -323,7 +323,7 @@ fn copies_count_once_and_packets_that_are_sent_again_do_not() {
     // the first of its end, whose identification may differ from that of the next
     let of_link = |link: u8| [&[link; 12][..], &[8, 0], &numbered(&acks(7), 6, 9, 64)].concat();
     assert_eq!(packets(&[(0, of_link(1)), (10, of_link(2))]), 1);
-    // a queue between the places: more is on its way than has arrived there
+    // a queue between the places: more packets are in transit than have arrived
     let mut slow_start = Vec::new();
     for number in 0..12_u8 {
         slow_start.push((u64::from(number), via(1, &data(100 + 4 * u32::from(number)), 6)));
@@ -332,11 +332,11 @@ fn copies_count_once_and_packets_that_are_sent_again_do_not() {
     slow_start.push((50_000, via(2, &data(100), 6)));
     slow_start.push((50_100, via(2, &acks(7), 6)));
     assert_eq!(packets(&slow_start), 13, "twelve segments and an acknowledgement");
-    // a host that forwards datagrams, seen twice, and has connections of its own, seen once
+    // a host that forwards datagrams, observed twice, and has connections of its own, observed once
     let mut host: Vec<_> = (0..9).map(|number| (number, via(1, &data(100 + 4 * number as u32), 6))).collect();
     host.extend([(10, via(1, &udp(b"a"), 17)), (11, via(2, &udp(b"a"), 17))]);
     assert_eq!(packets(&host), 10);
-    // of datagrams alone nothing can be told
+    // datagrams alone decide nothing
     assert_eq!(packets(&[(0, via(1, &udp(b"a"), 17)), (10, via(2, &udp(b"a"), 17))]), 1);
     // equal datagrams with one identification for all are no copies
     let same = |text: &[u8]| ethernet(&numbered(&udp(text), 17, 1, 64));
@@ -358,7 +358,7 @@ fn connections_between_ports_that_are_used_again_are_flows_of_their_own() {
     let flows: Vec<_> = seen.packets.iter().map(|packet| packet.0).collect();
     assert_eq!(flows, [0, 0, 1, 1, 1]);
     assert!(with_note(&reading, "ports were used again: 1 TCP connections"), "{:?}", reading.notes);
-    // behind the SYN of the next connection: a copy, and a late segment of the one before
+    // after the SYN of the next connection: a copy, and a late segment of the one before
     let number = |above: &[u8], number, ttl| ethernet(&numbered(above, 6, number, ttl));
     let late = [
         number(&tcp(1 << 31, 3 << 30, 0x10, &[], b"one"), 1, 64),
@@ -379,7 +379,7 @@ fn memory_of_copies_is_bounded() {
         (0..70_000).map(|number| ethernet(&numbered(&data(number), 6, number as u16 | 1, 64))).collect();
     let mut file = Pcapng::new(false);
     file.interface(ETHERNET, &[]);
-    // all within a millisecond; the first again, when it has been forgotten
+    // all within a millisecond; the first again, after it has been removed
     for frame in frames.iter().chain(&frames[..1]) {
         file.packet(0, 7, frame, frame.len());
     }

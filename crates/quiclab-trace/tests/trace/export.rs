@@ -90,7 +90,7 @@ fn a_killed_run_loses_its_last_record_only() {
     assert_eq!(file["traces"][0]["events"].as_array().unwrap().len(), 7);
 }
 
-/// The two ends of a connection, of other stacks and drafts, in one file: `ODCID` and `group_id` say so.
+/// Both endpoints of a connection, of other stacks and drafts, in one file: joined by `ODCID` and `group_id`.
 #[test]
 fn files_of_other_stacks() {
     let client = json!({
@@ -160,8 +160,8 @@ fn files_of_other_stacks() {
     );
 }
 
-/// The schema of quiclab's files is that of all files of records: in those of others times may be differences, and count from
-/// elsewhere.
+/// The schema of quiclab's files is that of all files of records: in those of other stacks times may be differences, and have
+/// another origin.
 #[test]
 fn times_of_records_that_others_have_written() {
     let epoch = |epoch: &str| json!({"clock_type": "system", "epoch": epoch});

@@ -1,7 +1,7 @@
-//! Reading qlog of every flavour: small files, and what is in them counted by hand.
+//! Reading qlog files of all kinds: small files, with their content counted by hand.
 //!
-//! `03-aioquic.qlog` is a log of aioquic 1.7.2. The other files are written by hand after what the stacks
-//! write: picoquic `loglib/qlog.c`, mvfst `quic/logging/QLoggerTypes.cpp`, quinn-proto `connection/qlog.rs`,
+//! `03-aioquic.qlog` is a log of aioquic 1.7.2. The other files are written by hand after the output of the
+//! stacks: picoquic `loglib/qlog.c`, mvfst `quic/logging/QLoggerTypes.cpp`, quinn-proto `connection/qlog.rs`,
 //! the examples that qvis comes with (quic-trace, pcap2qlog), and for the others the drafts they follow.
 
 use crate::support::{Shared, unhex};
@@ -102,7 +102,7 @@ fn draft_00_of_picoquic() {
     assert_eq!(found["frame_sets"], json!(["crypto+padding", "stream", "no frames logged"]));
 }
 
-/// Numbers as strings, times since the event before, and the description behind the events.
+/// Numbers as strings, times since the previous event, and the description after the events.
 #[test]
 fn draft_01_of_pcap2qlog() {
     assert_has(
@@ -162,7 +162,7 @@ fn json_text_sequence_of_quic_go() {
     );
 }
 
-/// A line that is no JSON costs one record; the greatest integer is no ssthresh; data is sent twice.
+/// A line that is not JSON costs one record; the largest integer means no ssthresh; data is sent twice.
 #[test]
 fn lines_of_quiche() {
     assert_has(
@@ -214,7 +214,7 @@ fn times_since_the_event_before_of_ngtcp2() {
     );
 }
 
-/// The draft of today: two traces, and one that says only that it is missing.
+/// The draft of today: two traces, and one that is only declared as missing.
 #[test]
 fn contained_file_of_today() {
     let found = connections("current-contained.qlog");
@@ -264,7 +264,7 @@ fn a_real_log_of_aioquic() {
             "transport_parameters": {"remote": {"max_ack_delay": 25, "disable_active_migration": false}},
         }),
     );
-    // 1,167 bytes come twice: those of packet 7, in packet 11
+    // 1,167 bytes are sent twice: those of packet 7, in packet 11
     let column = |name: &str| found["streams"][0]["frames"][name].as_array().unwrap().clone();
     let again: Vec<Value> = column("offset")
         .into_iter()
@@ -275,7 +275,7 @@ fn a_real_log_of_aioquic() {
     assert_eq!(again, [2336]);
 }
 
-/// What our writer writes is what the reader reads.
+/// The reader reads the output of quiclab's writer.
 #[test]
 fn our_own_log() {
     let out = Shared::default();

@@ -1,4 +1,4 @@
-//! Reading qlog that is cut off, damaged or made to do harm.
+//! Reading qlog that is truncated, damaged or malicious.
 
 use crate::support::cases;
 use proptest::collection::vec;
@@ -28,7 +28,7 @@ fn fixtures() -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Cut off after any byte: all events that are complete are there, and the place is named.
+/// Truncated after any byte: all complete events are present, and the position is named.
 #[test]
 fn cut_off_anywhere() {
     for (name, text) in fixtures() {
@@ -47,10 +47,10 @@ fn cut_off_anywhere() {
             let closing = b"]}".contains(&text[length - 1]);
             assert!(now == before || !readable || closing, "{name}: an event is there only at byte {length}");
             (before, readable) = (now, true);
-            // what is missing are blanks, or the place is named
+            // only whitespace is missing, or the position is named
             let rest = text[length..].trim_ascii().is_empty();
             let at = found[0]["counts"]["truncated_at_byte"].as_u64();
-            // between the records of a sequence nothing tells that something is missing
+            // between the records of a sequence nothing shows that records are missing
             let between = name.ends_with(".sqlog");
             assert!(rest || between || at.is_some_and(|at| at <= length as u64), "{name}: {length} {at:?}");
         }
@@ -58,7 +58,7 @@ fn cut_off_anywhere() {
     }
 }
 
-/// In the middle of its last event a file is read up to that event.
+/// A file that is truncated in its last event is read up to that event.
 #[test]
 fn the_place_of_the_cut_is_where_the_record_begins() {
     let text = b"\x1e{\"qlog_version\":\"0.3\",\"trace\":{}}\n\x1e{\"time\":1,\"name\":\"transport:packet_sent\",\"data\":{}}\n\x1e{\"time\":2,\"na";
@@ -68,7 +68,7 @@ fn the_place_of_the_cut_is_where_the_record_begins() {
     assert_eq!((&found["counts"]["packets_sent"], &found["counts"]["malformed"]), (&1.into(), &0.into()));
 }
 
-/// Frames, ranges, names, groups, streams and losses without end; deep nesting; numbers out of range.
+/// Excessive frames, ranges, names, groups, streams and losses; deep nesting; numbers out of range.
 #[test]
 fn made_to_do_harm() {
     let header = "{\"qlog_version\":\"0.3\",\"trace\":{}}\n";
@@ -124,7 +124,7 @@ fn made_to_do_harm() {
     assert!(found.iter().all(|one| one["counts"]["skipped"].as_object().unwrap().len() <= 101));
 }
 
-/// Something done to a file.
+/// A modification of a file.
 #[derive(Clone, Debug)]
 enum Damage {
     Set(usize, u8),
@@ -146,7 +146,7 @@ fn damage() -> impl Strategy<Value = Vec<Damage>> {
 proptest! {
     #![proptest_config(cases())]
 
-    /// Whatever happens to a file, there is a document or a sentence, and no more events than records.
+    /// Every modified file results in a document or an error, and in no more events than records.
     #[test]
     fn damaged_anywhere(file in 0..9_usize, damages in damage()) {
         let mut text = fixtures().swap_remove(file).1;

@@ -1,10 +1,10 @@
-//! A time of a long qlog file, read event by event, and the flow control of its sender.
+//! A period of a long qlog file, event by event, and the flow control of its sender.
 
 use quiclab_trace::inspect::{Selection, inspect_reader};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 
-/// A sender whose packet `n` leaves at `n` ms with 10 B of stream data; credit for 1000 B, from 150 ms on for more.
+/// A sender whose packet `n` leaves at `n` ms with 10 B of stream data; credit for 1000 B, more from 150 ms on.
 fn text() -> String {
     let mut lines = vec![
         json!({"qlog_version": "0.3", "trace": {"vantage_point": {"type": "server"}}}),
@@ -42,7 +42,7 @@ fn inspect(text: &str, selection: Selection) -> Value {
 #[test]
 fn a_window_has_every_event_of_its_time_and_counts_of_the_file() {
     let text = text();
-    // all of the file are more than fit
+    // the whole file has more than fit
     let part = inspect(&text, Selection { max_points: 100, window_ms: Some((60.0, 80.0)) });
     let numbers: Vec<u64> = (60..=80).collect();
     assert_eq!(part["packets_sent"]["number"], json!(numbers));
@@ -52,7 +52,7 @@ fn a_window_has_every_event_of_its_time_and_counts_of_the_file() {
     );
     assert_eq!(part["sampling"]["packets"], json!({"shown": 21, "of": 21, "how": "all"}));
     assert_eq!(part["sampling"]["stream_frames"], json!({"shown": 21, "of": 21, "how": "all"}));
-    // what holds at the beginning comes first
+    // the values at the beginning come first
     assert_eq!(part["recovery"]["time_ms"][0], 60.0);
     assert_eq!(part["recovery"]["cwnd_bytes"][0], 5000);
     assert_eq!(part["recovery"]["min_rtt_ms"][0], 7.0);

@@ -1,4 +1,4 @@
-//! A sink that writes down what it is told, a line each.
+//! A sink that records each call as a line.
 
 use quiclab_trace::packets::{Content, Flow, ObservedPacket, Sink};
 

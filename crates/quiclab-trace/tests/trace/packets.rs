@@ -1,4 +1,4 @@
-//! The reader of captures: files made by other tools against what tshark reads in them, and files made by hand.
+//! The reader of captures: files of other tools compared with the output of tshark, and files built by hand.
 
 use crate::support::frames::{
     ETHERNET, Layout, Pcapng, arp, cooked, cooked2, ethernet, ipv4, ipv6, loopback, pcap, tcp, udp,
@@ -82,7 +82,7 @@ fn problems(reading: &Reading) -> Vec<(&'static str, u64)> {
     reading.problems.iter().collect()
 }
 
-/// `946684800.015491200` in nanoseconds.
+/// Nanoseconds of a time such as `946684800.015491200`.
 fn nanoseconds(epoch: &str) -> i64 {
     let (seconds, fraction) = epoch.split_once('.').unwrap();
     assert_eq!(fraction.len(), 9);
@@ -353,7 +353,7 @@ fn files_cut_off_at_every_byte() {
                 usize::from(!reading.notes.iter().any(|note| note.starts_with("reading stopped at byte ")));
         }
         assert_eq!(most, 2);
-        // behind each record; in pcapng also behind the section header and the interface
+        // after each record; in pcapng also after the section header and the interface
         assert_eq!(quiet, if file[0] == 0x0a { 5 } else { 3 });
         for length in 0..28 {
             drop(try_read(&file[..length]));
@@ -422,7 +422,7 @@ fn flows_beyond_the_first_ten_thousand_are_counted() {
     assert_eq!(problems(&reading), [("packet of a flow beyond the first 10000", 3)]);
 }
 
-/// Ten thousand flows, the first between the ends of `first`; then `further` packets between the same.
+/// Ten thousand flows, the first between the ends of `first`; then `further` packets between the same ends.
 fn read_at_the_limit(first: &[u8], further: &[Vec<u8>]) -> (Reading, Collected) {
     let mut file = Pcapng::new(false);
     file.interface(101, &[]);
@@ -438,7 +438,7 @@ fn read_at_the_limit(first: &[u8], further: &[Vec<u8>]) -> (Reading, Collected) 
     read(&file.bytes)
 }
 
-/// A connection between ports that are used again is beyond them, too: its packets are not those of the one before.
+/// A connection between reused ports also exceeds the limit: its packets do not belong to the previous one.
 #[test]
 fn packets_of_a_connection_that_is_not_followed_are_of_none() {
     let segment = |sequence, acknowledgement, flags, data: &[u8]| {

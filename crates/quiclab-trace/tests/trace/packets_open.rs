@@ -1,4 +1,4 @@
-//! Opening files of packets: which reader, gzip, progress, and a sentence for what is none.
+//! Opening files of packets: choice of the reader, gzip, progress, and errors for other files.
 
 use crate::packet_files::Written;
 use flate2::Compression;
@@ -46,7 +46,7 @@ fn a_qlog_as_it_is_and_compressed() {
     }
 }
 
-/// gzip that is cut off anywhere: a sentence, or what came before and a note.
+/// gzip that is truncated anywhere: an error, or the packets before and a note.
 #[test]
 fn damaged_gzip() {
     let packed = gzip(LOG);
@@ -59,7 +59,8 @@ fn damaged_gzip() {
             Err(error) => assert!(error.to_string().contains("compressed by gzip"), "{length}: {error}"),
         }
     }
-    // all was read; what follows is no gzip, or the checksum (the last 8 bytes but 4) is not that of the content
+    // all was read; the bytes after it are not gzip, or the checksum (the last 8 bytes but 4) is not that of the
+    // content
     let mut wrong = packed.clone();
     wrong[packed.len() - 8] ^= 1;
     for damaged in [wrong, [&packed[..], b"more"].concat()] {
@@ -101,7 +102,7 @@ fn what_is_none() {
     assert!(error.to_string().starts_with(&format!("cannot read {}: ", missing.display())), "{error}");
 }
 
-/// Captures go to the reader of captures; `capture.rs` of that says what it makes of them.
+/// The reader of captures gets captures; their content is tested in `packets.rs`.
 #[test]
 fn captures() {
     // header of pcap (version 2.4, Ethernet) without a packet: microseconds and nanoseconds, in both byte orders
@@ -128,10 +129,10 @@ fn captures() {
     assert_eq!(read(&file("section.pcapng", &section)).1.unwrap().format, "pcapng");
 }
 
-/// Progress never goes back, ends at all of it, and stops the reading.
+/// Progress never decreases, ends at the total, and can stop the reading.
 #[test]
 fn progress_is_told() {
-    // 9 MB, told each 4 MiB of a pass and at its end; a sequence in one pass, a contained file in two
+    // 9 MB, reported every 4 MiB of a pass and at its end; a sequence in one pass, a contained file in two
     let line =
         format!("\x1e{{\"time\":1,\"name\":\"packet_sent\",\"data\":{{\"x\":\"{}\"}}}}\n", "y".repeat(8950));
     let sequence = format!("\x1e{{\"qlog_version\":\"0.3\",\"trace\":{{}}}}\n{}", line.repeat(1000));

@@ -1,6 +1,6 @@
-//! Packets of qlog files of every flavour: time, sizes, numbers and acknowledgements of each, read off by hand.
+//! Packets of qlog files of all kinds: time, sizes, numbers and acknowledgements of each, determined by hand.
 //!
-//! The files in `data` are those of `inspect.rs`, where it says what they are written after.
+//! The files in `data` are those of `inspect.rs`, which gives their sources.
 
 use crate::packet_files::Written;
 use quiclab_trace::packets::{ReadError, Reading, read_qlog};
@@ -38,7 +38,7 @@ fn draft_00() {
     );
     // times since the machine was started: the first event is zero
     assert_reads("data/draft-00-mvfst.qlog", &["mvfst qlog, server"], &["0 > 0 1252+42 [5] eliciting"], &[]);
-    // received packets have size 0, which is none
+    // received packets have size 0, which means none
     let reading = assert_reads(
         "data/draft-00-quictrace.qlog",
         &["one connection, server, AAAAAAAAACo="],
@@ -55,8 +55,8 @@ fn draft_00() {
     assert_eq!(reading.notes.len(), 2);
 }
 
-/// The description lies behind the events: without it, the 23 ms since the event before were no such thing, and the
-/// flow had no name.
+/// The description follows the events: without it, the 23 ms would not be relative to the previous event, and the
+/// flow would have no name.
 #[test]
 fn draft_01_with_its_description_behind() {
     assert_reads(
@@ -78,7 +78,7 @@ fn draft_01_with_its_description_behind() {
         assert_eq!(written.flows, ["Quic t"], "{text}");
         assert_eq!(written.packets, ["0 > 3000000 1+42 opaque", "0 > 7000000 1+42 opaque"], "{text}");
     }
-    // a title alone does not change what events mean: it is told in the end
+    // a title alone does not change what events mean: it is reported at the end
     let text = format!(r#"{{"qlog_version":"0.3","traces":[{{"events":[{events}],"title":"t"}}]}}"#);
     assert_eq!(read(text.as_bytes()).0.flows, ["Quic ; then t"]);
 }
@@ -104,7 +104,7 @@ fn version_03() {
         ],
         &[("records that are not qlog events", 1)],
     );
-    // times since the event before: 5, 10, 10
+    // times since the previous event: 5, 10, 10
     assert_reads(
         "data/03-ngtcp2-delta.sqlog",
         &["server, cc"],
@@ -113,7 +113,7 @@ fn version_03() {
     );
 }
 
-/// Two connections in one file; no frames, and sizes only of what is sent.
+/// Two connections in one file; no frames, and sizes only of sent packets.
 #[test]
 fn quinn() {
     let reading = assert_reads(
@@ -139,18 +139,19 @@ fn current_draft() {
     assert_eq!(reading.frames, 5);
 }
 
-/// A log of 1.7.2, whose times are of the calendar: the first event is zero.
+/// A log of 1.7.2, with calendar times: the first event is zero.
 #[test]
 fn aioquic() {
     let (written, reading) = read(&fixture("data/03-aioquic.qlog"));
     assert_eq!(reading.unwrap().problems.iter().count(), 0);
-    // first event at 1795291403117.9004 ms, first packet at ...203.2473: 85.3469 ms, told to 0.24 µs by a float
+    // first event at 1795291403117.9004 ms, first packet at ...203.2473: 85.3469 ms, with a resolution of 0.24
+    // µs as a float
     let first: Vec<&str> = written.packets[0].split(' ').collect();
     assert_eq!((first[1], first[3], first[4]), (">", "499+42", "[]"));
     assert!(first[2].parse::<i64>().unwrap().abs_diff(85_346_900) < 500, "{first:?}");
 }
 
-/// Our own, as [`quiclab_trace::qlog`] writes it (`qlog.rs` checks that), and as it exports it.
+/// quiclab's file, as [`quiclab_trace::qlog`] writes it (tested in `qlog.rs`), and as it exports it.
 #[test]
 fn our_own() {
     let packets = ["0 > 0 1204+42 [] eliciting", "0 < 1500000000 48+42 [258] acks 1-2 5-7 eliciting"];
@@ -194,7 +195,7 @@ fn what_a_packet_says() {
     assert_eq!(problems, [("ACK frames without ranges", 1), ("packets without size", 1)]);
 }
 
-/// Clocks that run backwards pass; what is out of range is kept in it; sizes of more than 32 bits too.
+/// Clocks may run backwards; times and sizes out of range are clamped.
 #[test]
 fn clocks_and_sizes_as_they_are() {
     let times = ["5", "4.25", "-3", "0.000001", "1e300", "-1e300"];
@@ -209,7 +210,7 @@ fn clocks_and_sizes_as_they_are() {
     assert_eq!(reading.unwrap().problems.iter().collect::<Vec<_>>(), [("times more than 73 years away", 2)]);
 }
 
-/// Cut off behind any byte: what was complete is there, and the same as in the whole file.
+/// Truncated after any byte: the complete packets are present, and the same as in the whole file.
 #[test]
 fn cut_off_anywhere() {
     for file in ["00-picoquic.qlog", "00-mvfst.qlog", "00-quictrace.qlog", "01-pcap2qlog.qlog"]
@@ -226,7 +227,7 @@ fn cut_off_anywhere() {
         let mut most = 0;
         for length in 0..text.len() {
             let (written, reading) = read(&text[..length]);
-            // without the description, which lies behind, the events mean something else
+            // without the description, which follows them, the events have another meaning
             if !file.contains("pcap2qlog") {
                 assert_eq!(written.packets, whole[..written.packets.len()], "{file}, {length} bytes");
                 assert!(written.packets.len() >= most, "{file}, {length} bytes");
@@ -235,7 +236,7 @@ fn cut_off_anywhere() {
             match reading {
                 Ok(reading) => {
                     let told = reading.notes.iter().any(|note| note.contains("truncated or damaged"));
-                    // between records nothing tells that more should follow, nor does a missing blank at the end
+                    // between records nothing shows that more should follow, nor does missing final whitespace
                     assert!(
                         told || file.ends_with(".sqlog") || text[length..].trim_ascii().is_empty(),
                         "{file} {length}"
@@ -247,7 +248,7 @@ fn cut_off_anywhere() {
     }
 }
 
-/// More connections than are told apart are counted.
+/// Connections beyond the maximum are counted.
 #[test]
 fn connections_without_end() {
     let one = |group: usize| {

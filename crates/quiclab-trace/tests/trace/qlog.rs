@@ -109,7 +109,7 @@ fn short_log_is_as_reviewed() {
     assert_eq!(String::from_utf8_lossy(&log), String::from_utf8_lossy(reviewed));
 }
 
-/// The schema is no rubber stamp: small faults in the reviewed log are found.
+/// The schema rejects small faults in the reviewed log.
 #[test]
 fn the_schema_refuses_faults() {
     let log = std::str::from_utf8(include_bytes!("../golden/short.sqlog")).unwrap();
@@ -137,7 +137,7 @@ fn the_schema_refuses_faults() {
     }
 }
 
-/// One of each frame, hex after RFC 9000 section 19, and the name that the draft gives it.
+/// One of each frame, hex after RFC 9000 section 19, and its name in the draft.
 const FRAMES: &[(&str, &str)] = &[
     ("00", "padding"),
     ("01", "ping"),
@@ -208,7 +208,7 @@ fn a_malformed_frame_ends_the_list() {
     assert_eq!(frames[1]["raw"]["length"], 5);
 }
 
-/// An output that takes `capacity` bytes.
+/// An output that accepts `capacity` bytes.
 struct Full {
     capacity: usize,
 }
@@ -262,7 +262,7 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![begun, vec(any::<u8>(), 0..1200)]
 }
 
-/// The header a transport would tell for this space, cut off anywhere.
+/// A header that a transport would report for this space, truncated anywhere.
 fn header(space: PacketSpace) -> impl Strategy<Value = Vec<u8>> {
     (vec(any::<u8>(), 0..=20), vec(any::<u8>(), 0..=20), vec(any::<u8>(), 0..100), any::<u8>(), 0..200usize)
         .prop_map(move |(dcid, scid, token, first, cut)| {
@@ -291,7 +291,7 @@ fn header(space: PacketSpace) -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(cases())]
 
-    /// Whatever a packet holds, the log is well-formed, complete and valid.
+    /// Whatever a packet contains, the log is well-formed, complete and valid.
     #[test]
     fn any_packet_gives_a_valid_record(
         (space, header) in space().prop_flat_map(|space| (Just(space), header(space))),

@@ -1,4 +1,4 @@
-//! Datagrams of lab-quic in captures: exact lengths, what is truncated, and as readers see them. What is inside is tested in
+//! Datagrams of lab-quic in captures: exact lengths, truncation, and the output of readers. Their content is tested in
 //! `src/lab_quic/tests.rs`.
 
 use crate::support::{packet_blocks, unhex, wireshark};
@@ -28,7 +28,7 @@ fn crypto(length: u16, message_end: u64) -> QuicFrame {
 }
 
 /// The packet around a datagram from client to server; its length is the datagram's and that of the headers. Bit 40 of its
-/// id says that a server has sent it.
+/// ID is set if a server sent it.
 fn packet(ipv6: bool, packets: Vec<QuicPacket>) -> Packet {
     let family = usize::from(ipv6);
     let [source, destination]: [SocketAddr; 2] =
@@ -103,7 +103,7 @@ fn the_clear_part_of_a_header() {
     assert!(destination != [0; 8] && source != [0; 8] && destination != source);
 }
 
-/// The reader of captures decrypts what the writer has protected, with the secrets in the file.
+/// The reader of captures decrypts packets that the writer has protected, with the secrets in the file.
 #[test]
 fn the_reader_of_captures_reads_them() {
     #[derive(Default)]
@@ -124,11 +124,11 @@ fn the_reader_of_captures_reads_them() {
     let reading =
         read_capture(&file[..], "main.receiver", &keys, &mut seen, &mut |_| ControlFlow::Continue(()));
     assert_eq!(reading.unwrap().problems, Problems::default());
-    // secrets come with the first packets that they protect: before, the reader has nothing to say of the handshake
+    // secrets come with the first packets that they protect: before that, the reader cannot report the handshake
     assert_eq!(seen.0, [None, Some(vec![]), Some(vec![1000])]);
 }
 
-/// A path whose connection IDs no frame has given out, on ports of its own: by their keys its packets are of the connection.
+/// A path whose connection IDs no frame has issued, on ports of its own: keys assign its packets to the connection.
 #[test]
 fn packets_of_a_path_are_of_its_connection() {
     #[derive(Default)]
@@ -167,7 +167,7 @@ fn packets_of_a_path_are_of_its_connection() {
     assert_eq!((seen.0, &seen.1[..]), (1, &expected[..]));
 }
 
-/// What was captured is the whole packet, and as long as the network saw it.
+/// The whole packet is captured, with the length that the network saw.
 #[test]
 fn lengths_are_exact() {
     let mut packets = packets();
@@ -186,7 +186,7 @@ fn lengths_are_exact() {
 #[test]
 fn tshark_reads_lengths_and_checksums() {
     let fields = ["frame.len", "frame.cap_len", "ip.len", "ipv6.plen", "udp.length", "udp.checksum.status"];
-    // without dissecting QUIC: it would want to decrypt
+    // without dissecting QUIC: it would try to decrypt
     let mut arguments = vec!["--disable-protocol", "quic", "--disable-protocol", "gquic"];
     arguments.extend(["-o", "udp.check_checksum:TRUE", "-T", "fields", "-E", "separator=,"]);
     for field in fields {

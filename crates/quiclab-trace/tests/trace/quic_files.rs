@@ -1,4 +1,4 @@
-//! Captures and qlog files whose right values are known, through the analysis: connections, packets, acknowledgements.
+//! Analysis of captures and qlog files with known values: connections, packets, acknowledgements.
 
 use quiclab_trace::pacing::document::Capture;
 use quiclab_trace::pacing::{Analysis, Settings};
@@ -16,7 +16,7 @@ fn analysed(path: &Path, keys: &KeyLog) -> Capture {
     analysis.finish(path.display().to_string(), reading, 8)
 }
 
-/// Packets, ACKs, packets of an ACK, share of ACKs of nothing new, of each flow.
+/// Packets, ACKs, packets per ACK, and share of duplicate ACKs of each flow.
 fn measured(capture: &Capture) -> Vec<(u64, u64, Option<f64>, Option<f64>)> {
     let of = |flow: &quiclab_trace::pacing::document::Flow| {
         (flow.data.packets, flow.acks.count, flow.acks.packets_mean, flow.acks.duplicate_share)
@@ -57,7 +57,7 @@ fn versions_that_are_not_read_are_named() {
     assert_eq!(capture.notes.iter().filter(named).count(), 1, "{:?}", capture.notes);
 }
 
-/// A pcapng file whose blocks are `packets`, and its Decryption Secrets Blocks in front of them or behind.
+/// A pcapng file whose blocks are `packets`, and its Decryption Secrets Blocks before or after them.
 fn with_secrets_behind(file: &[u8]) -> Vec<u8> {
     let (mut front, mut secrets, mut packets) = (Vec::new(), Vec::new(), Vec::new());
     let mut rest = file;
@@ -75,7 +75,7 @@ fn with_secrets_behind(file: &[u8]) -> Vec<u8> {
     [front, packets, secrets].concat()
 }
 
-/// Secrets decrypt what lies in front of them; so do those of several key logs, whichever has them.
+/// Secrets also decrypt packets before them; so do those of several key logs, whichever contains them.
 #[test]
 fn secrets_wherever_they_are() {
     let folder = std::env::temp_dir().join(format!("quiclab-secrets-{}", std::process::id()));
@@ -93,7 +93,7 @@ fn paths_of_qlog() {
     let text = std::fs::read_to_string(data("multipath.qlog")).unwrap();
     let folder = std::env::temp_dir().join(format!("quiclab-paths-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    // as picoquic, noq and quiclab write it: in a place of the list, in the header
+    // as picoquic, noq and quiclab write it: in a position of the list, in the header
     let mut file: serde_json::Value = serde_json::from_str(&text).unwrap();
     let mut lists = file.clone();
     for event in file["traces"][0]["events"].as_array_mut().unwrap() {

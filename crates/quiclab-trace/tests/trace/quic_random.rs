@@ -1,5 +1,5 @@
-//! Captures of several QUIC connections at once, drawn at random, compared with what made them: clients whose ports change,
-//! ports that are used again or shared, paths of Multipath QUIC, empty connection IDs.
+//! Captures of several concurrent random QUIC connections, compared with their parameters: clients whose ports change,
+//! ports that are reused or shared, paths of Multipath QUIC, empty connection IDs.
 
 use quiclab_core::quic::{
     AckFrame, PacketFormat, QuicDatagram, QuicFrame, QuicPacket, TransportParameters, Wire,
@@ -17,7 +17,7 @@ fn below(random: &mut RandomStream, most: u64) -> u64 {
     random.bits() % most
 }
 
-/// What the analysis must find of a connection: packets of the server, ACKs of the client.
+/// Expected result for a connection: packets of the server, ACKs of the client.
 type Truth = (u64, u64);
 
 /// A packet of a connection at a time [µs].
@@ -28,7 +28,7 @@ struct Connection<'r> {
     flow: u64,
     /// Length of the client's connection IDs.
     client_id: u8,
-    /// Client and server of each path, and the client as the server knows it: by the last packet that has come.
+    /// Client and server of each path, and the client's address in the last packet at the server.
     tuples: Vec<[SocketAddr; 2]>,
     known: Vec<SocketAddr>,
     events: Vec<Event>,
@@ -67,8 +67,8 @@ impl Connection<'_> {
         self.events.push((at, packet));
     }
 
-    /// A handshake, then data of the server on all paths, each second packet of a path acknowledged; `moves`: a port of the
-    /// client changes in the middle.
+    /// A handshake, then data of the server on all paths, every second packet of a path acknowledged; `moves`: a port of
+    /// the client changes in the middle.
     fn run(&mut self, start: u64, packets: u64, moves: bool) -> Truth {
         use PacketSpace::{Handshake, Initial, OneRtt};
         let (client, server) = (self.client_id, 8);
@@ -134,7 +134,7 @@ impl Connection<'_> {
                 );
             }
         }
-        // the server's Initial and Handshake packets are one datagram that asks for an acknowledgement
+        // the server's Initial and Handshake packets are one ack-eliciting datagram
         (packets + 1, acks)
     }
 }

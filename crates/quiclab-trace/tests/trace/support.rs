@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-/// Random cases that are the same on every run. `PROPTEST_CASES=1000000 PROPTEST_RNG_SEED=7` makes
-/// a fuzzer of it; failures are kept in `proptest-regressions` and tried first from then on.
+/// Random cases that are the same on every run. `PROPTEST_CASES=1000000 PROPTEST_RNG_SEED=7` makes it a
+/// fuzzer; failures are stored in `proptest-regressions` and tried first in later runs.
 pub fn cases() -> Config {
     let mut config = Config::default();
     if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
@@ -56,7 +56,7 @@ pub fn unhex(digits: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
 }
 
-/// The packets of a pcapng file, as another reader finds them.
+/// The packets of a pcapng file, as another reader returns them.
 pub fn packet_blocks(file: &[u8]) -> Vec<EnhancedPacketBlock<'static>> {
     let mut reader = PcapNgReader::new(file).unwrap();
     let mut blocks = Vec::new();
@@ -66,7 +66,7 @@ pub fn packet_blocks(file: &[u8]) -> Vec<EnhancedPacketBlock<'static>> {
     blocks
 }
 
-/// Runs a tool of Wireshark on `capture`, the last argument; `None`, with a note, where it is not installed.
+/// Runs a tool of Wireshark on `capture`, the last argument; `None`, with a note, if it is not installed.
 pub fn wireshark(tool: &str, test: &str, arguments: &[&str], capture: &[u8]) -> Option<String> {
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}.pcapng"));
     std::fs::write(&file, capture).unwrap();

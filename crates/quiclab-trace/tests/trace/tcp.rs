@@ -1,4 +1,4 @@
-//! Modelled TCP segments in captures: bytes by hand, and as tshark reads them.
+//! Modelled TCP segments in captures: bytes computed by hand, and the output of tshark.
 
 use crate::support::{packet_blocks, unhex, wireshark};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
@@ -59,7 +59,7 @@ fn down(segment: Segment) -> Packet {
     packet_with(SERVER, CLIENT, segment, true)
 }
 
-/// A capture of the client: one packet each millisecond.
+/// A capture of the client: one packet every millisecond.
 fn capture(packets: &[Packet]) -> Vec<u8> {
     let mut writer = PcapngWriter::new(Vec::new(), &["main.receiver"]).unwrap();
     for (index, packet) in packets.iter().enumerate() {
@@ -123,7 +123,7 @@ fn data_is_cut_off_after_its_header() {
     let blocks = written(&[down(data)]);
     assert_eq!((blocks[0].data.len(), blocks[0].original_len), (52, 1500));
     assert_eq!(blocks[0].data[2..4], 1500_u16.to_be_bytes(), "total length of the whole packet");
-    // Position 2^32 + 5 is sequence number 5. No SYN was seen: the window is what fits into 16 bits.
+    // Position 2^32 + 5 is sequence number 5. No SYN was seen: the window is limited to 16 bits.
     // Pseudo-header 0a01 + 0a02 + 0006 + 05c8 (1480) is 19d1; 01bb + c350 + 0005 + 0065 + 8098 + ffff is
     // 2460c; options 0101 + 080a + 03e8 + 0007 are 0cfa. The sum is 26cd7, folded 6cd9, complement 9326.
     let expected = "01bb c350 00000005 00000065 8098 ffff 9326 0000 0101 080a 000003e8 00000007";
@@ -189,8 +189,8 @@ fn accurate(flags: Flags, ace: u8, bytes: [u64; 3], fields: u8, blocks: &[(u64, 
     Segment { options: Some(Box::new(options)), ..segment(101, 1, flags.with(Flags::of_ace(ace)), 0) }
 }
 
-/// RFC 9768 section 3.2.3 and figure 4: kind 174, 24 bits a field, ECT(1), CE, ECT(0); with SACK the two NOPs in front of it hold
-/// what is over a word.
+/// RFC 9768 section 3.2.3 and figure 4: kind 174, 24 bits per field, ECT(1), CE, ECT(0); with SACK the part beyond a word takes
+/// the place of the two NOPs in front of it.
 #[test]
 fn the_accecn_option_is_where_linux_has_it() {
     let options = |segment: Segment| tcp(&written(&[up(segment)])[0])[32..].to_vec();

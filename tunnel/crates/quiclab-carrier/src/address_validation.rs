@@ -1,14 +1,17 @@
 //! Validation of a client's new address that is repeated until it succeeds (RFC 9000 section 9).
 //!
-//! When packets of a client come from another address, a server validates that address. If the validation fails, it "MUST revert to using
-//! the last validated peer address" (section 9.3.2), and the next packet from the new address starts another validation. noq-proto 1.4 sends
-//! challenges for three PTOs, which is less than a new NAT binding may need to carry anything back. Then it stays at the new
-//! address: `Connection::migrate` keeps the previous path only if that was *not* validated, the opposite of its comment. An address
-//! that is not validated gets no acknowledgements, and no further challenge: the path is dead until the connection ends.
+//! When packets of a client come from another address, a server validates that address. If the validation
+//! fails, it "MUST revert to using the last validated peer address" (section 9.3.2), and the next packet from
+//! the new address starts another validation. noq-proto 1.4 sends challenges for three PTOs, which is less
+//! than a new NAT binding may need until it forwards packets back. Then it stays at the new address:
+//! `Connection::migrate` keeps the previous path only if that was *not* validated, the opposite of its
+//! comment. An address that is not validated gets no acknowledgements, and no further challenge: the path is
+//! dead until the connection ends.
 //!
-//! The required behaviour is emulated outside noq: once a validation must have ended, and packets that ask for an acknowledgement get none,
-//! the next packet from the new address is passed to noq as one from the last validated address, and the one after that with its own,
-//! which noq then validates again. Connections of several paths do without: their paths are replaced.
+//! The required behaviour is emulated outside noq: when a validation must have ended, and ack-eliciting
+//! packets are not acknowledged, the next packet from the new address is passed to noq as one from the last
+//! validated address, and the one after that with its own, which noq then validates again. Connections with
+//! several paths do not need this: their paths are replaced.
 
 use super::liveness::patience;
 use noq_proto::{ConnectionStats, FrameStats};
@@ -16,9 +19,9 @@ use quiclab_core::{Duration, Time};
 use quiclab_stacks::lab_controller::LabController;
 use std::net::SocketAddr;
 
-/// Time in which an acknowledgement leaves that is due: `max_ack_delay` of 25 ms, and a process that is late.
+/// Maximum time until a due acknowledgement leaves: `max_ack_delay` of 25 ms, and a late process.
 const ACK_MARGIN: Duration = Duration::from_millis(100);
-/// The longest wait for the end of a validation, however often others have failed.
+/// Maximum wait for the end of a validation, independent of the number of failed ones.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// A client whose address is not known to be validated.
@@ -27,48 +30,48 @@ pub(super) struct AddressValidation {
     /// The last validated address, and its congestion control.
     pub(super) before: SocketAddr,
     pub(super) control: LabController,
-    /// Until when a validation may be in progress.
+    /// Duration for which a validation may be in progress.
     wait: Duration,
     pub(super) ends: Time,
     window: Option<Window>,
-    /// The next packet is to be passed to QUIC as one from `before`.
+    /// Whether the next packet is passed to QUIC as one from `before`.
     pub(super) reverts: bool,
 }
 
-/// What happens after the end of a validation.
+/// Observation after the end of a validation.
 #[derive(Clone, Copy, Debug)]
 struct Window {
-    /// Acknowledgements sent, and frames received that ask for one, at the beginning.
+    /// Acknowledgements sent, and ack-eliciting frames received, at the beginning.
     acks: u64,
     asking: u64,
-    /// When a packet that asks for one was known, and when the acknowledgement was missing.
+    /// Times at which an ack-eliciting packet was known, and at which its acknowledgement was missing.
     asked: Option<Time>,
     missing: Option<Time>,
 }
 
-/// What the counters say.
+/// Result of a check of the counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     Validated,
     Unknown,
-    /// Nothing is acknowledged: QUIC is to start again.
+    /// No packet is acknowledged: QUIC is to start again.
     Stuck,
 }
 
-/// Frames that ask for an acknowledgement and that clients send at any time.
+/// Number of ack-eliciting frames that clients send at any time.
 fn asking(frames: &FrameStats) -> u64 {
     frames.datagram + frames.ping + frames.stream
 }
 
 impl AddressValidation {
-    /// QUIC starts to validate another address than `before`; `srtt` is the larger one of the two paths.
+    /// QUIC starts to validate an address other than `before`; `srtt` is the larger one of the two paths.
     pub(super) fn new(now: Time, before: SocketAddr, control: LabController, srtt: Duration) -> Self {
         // the variation of the RTT is not known here
         let wait = patience(srtt) * 2;
         Self { before, control, wait, ends: now + wait, window: None, reverts: false }
     }
 
-    /// Looks at the counters, before a packet is handled.
+    /// Checks the counters before a packet is handled.
     pub(super) fn look(&mut self, now: Time, stats: &ConnectionStats) -> Progress {
         let (acks, asking) = (stats.frame_tx.acks, asking(&stats.frame_rx));
         let new = Window { acks, asking, asked: None, missing: None };
@@ -77,7 +80,7 @@ impl AddressValidation {
             return Progress::Validated;
         }
         if asking > window.asking {
-            // a process that was stopped sends what is due before it looks again
+            // a process that was stopped sends due packets before the next check
             let asked = *window.asked.get_or_insert(now);
             if now >= asked + ACK_MARGIN {
                 let missing = *window.missing.get_or_insert(now);
@@ -109,7 +112,7 @@ mod tests {
     }
 
     impl Client {
-        /// It has moved, and a validation must be over at 1000 ms.
+        /// A client that has moved, whose validation must be over at 1000 ms.
         fn new() -> Self {
             let before = "192.0.2.1:1".parse().unwrap();
             let random = RandomStream::new(1, "moved");
@@ -119,7 +122,7 @@ mod tests {
             Self { validation, stats: ConnectionStats::default() }
         }
 
-        /// The next packet, after so many frames that ask and acknowledgements in all.
+        /// Handles the next packet, with these totals of ack-eliciting frames and acknowledgements.
         fn look(&mut self, ms: u64, asking: u64, acks: u64) -> Progress {
             (self.stats.frame_rx.datagram, self.stats.frame_tx.acks) = (asking, acks);
             self.validation.look(at(ms), &self.stats)
@@ -144,7 +147,7 @@ mod tests {
         assert_eq!(client.validation.ends, at(1300 + 2000));
     }
 
-    /// What was due while the process was stopped leaves after the first packets of the batch that waited.
+    /// Packets that were due while the process was stopped leave after the first ones of the waiting batch.
     #[test]
     fn a_process_that_was_stopped_is_not_mistaken_for_a_failure() {
         let mut client = Client::new();

@@ -9,15 +9,15 @@ use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{ByteCount, Duration, Problem, Role};
 use quiclab_transport::options::CongestionControl;
 
-/// A path, as far as it is configured.
+/// Configuration of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathConfig {
     /// Congestion control of what this end sends.
     pub congestion_control: CongestionControl,
     /// Initial window, which [`CongestionControl::Fixed`] keeps; `None`: ten packets.
     pub window: Option<ByteCount>,
-    /// Largest IP packet of the path, header included, in bytes: what is sent without
-    /// [`TunnelEndpointConfig::mtu_discovery`], and the largest that is tried with it.
+    /// Largest IP packet of the path, header included, in bytes: the size used without
+    /// [`TunnelEndpointConfig::mtu_discovery`], and the largest one that is tried with it.
     pub mtu: u16,
 }
 
@@ -52,21 +52,22 @@ pub struct TunnelEndpointConfig {
     /// Maximum number of UDP datagrams in one [`Outgoing`](super::Outgoing); 1 without segmentation offload.
     pub segments: usize,
     /// Whether the MTU of each path is discovered (RFC 8899): it begins with the smallest that QUIC allows. A datagram that is
-    /// too long for the path is then sent in fragments, as far as [`TunnelEndpoint::path_mtu`](super::TunnelEndpoint::path_mtu)
-    /// says.
+    /// too long for the path is then sent in fragments, up to the limit of
+    /// [`TunnelEndpoint::path_mtu`](super::TunnelEndpoint::path_mtu).
     pub mtu_discovery: bool,
     /// CONNECT-IP: the protocol of a client, and a second one of a server.
     pub connect_ip: Option<ConnectIpConfig>,
-    /// Where random numbers come from.
+    /// Source of random numbers.
     pub randomness: Randomness,
-    /// Random bytes of this end that no other one with the same key has, and that outlive a restart: stateless resets and connection IDs depend
-    /// on them (RFC 9000 section 10.3.2: two ends with one key for resets would reset connections of each other). `None`: drawn anew.
+    /// Random bytes that are unique among ends with the same key, and that persist across restarts: stateless
+    /// resets and connection IDs depend on them (RFC 9000 section 10.3.2: two ends with one key for resets
+    /// would reset connections of each other). `None`: drawn at each start.
     pub installation: Option<[u8; 32]>,
 }
 
 impl TunnelEndpointConfig {
-    /// A configuration with the usual values: one connection per path, CUBIC, paths of 1500 bytes, idle after
-    /// 30 s, a keep-alive each second, neither segmentation offload nor MTU discovery.
+    /// Creates a configuration with common values: one connection per path, CUBIC, paths of 1500 bytes, idle
+    /// after 30 s, a keep-alive each second, neither segmentation offload nor MTU discovery.
     #[must_use]
     pub fn new(role: Role, secret_key: SecretKey, peers: KnownPeers, randomness: Randomness) -> Self {
         Self {
@@ -87,7 +88,7 @@ impl TunnelEndpointConfig {
         }
     }
 
-    /// The configuration of path `index`.
+    /// Configuration of path `index`.
     #[must_use]
     pub fn path(&self, index: usize) -> PathConfig {
         let last = self.paths.len().saturating_sub(1);
@@ -95,7 +96,7 @@ impl TunnelEndpointConfig {
     }
 }
 
-/// Whether all values are allowed.
+/// Checks that all values are allowed.
 pub(super) fn check(config: &TunnelEndpointConfig) -> Result<(), TunnelEndpointError> {
     let wrong = |field, value: String, expected: &str| {
         Err(TunnelEndpointError::Config(Problem::value(field, value, expected)))

@@ -1,4 +1,4 @@
-//! In place of `connect_ip` in a build without the feature `connect-ip`: types without a value, so that no connection speaks it.
+//! Replacement of `connect_ip` in a build without the feature `connect-ip`: types without values, so that no connection uses it.
 
 use crate::keys::KnownPeers;
 use crate::randomness::Randomness;

@@ -1,4 +1,4 @@
-//! CONNECT-IP on the connections of an endpoint: what arrives on streams of HTTP/3, and what it means for sessions.
+//! CONNECT-IP on the connections of an endpoint: input from streams of HTTP/3, and its effect on sessions.
 
 use super::connect_ip::streams::{number, read, reject};
 use super::connection::{ConnectionKey, TunnelConnection};
@@ -14,7 +14,7 @@ use quiclab_core::tunnel::TunnelPayload;
 use quiclab_core::{Role, Time};
 use std::collections::VecDeque;
 
-/// Bytes that may wait for the stream of a request before the other end is not read any more.
+/// Maximum number of bytes that wait for the stream of a request before the peer is no longer read.
 const FULL_OUTBOX: usize = 128 << 10;
 /// The path of a session; it has no other.
 const PATH: usize = 0;
@@ -72,7 +72,7 @@ impl TunnelEndpoint {
         }
         streams.leave_room(now, room);
         streams.unread = room == 0;
-        // of a flood, nothing is looked at
+        // a flood is not processed further
         streams.charge(now, rejected)?;
         let mut events = VecDeque::from(events);
         streams.ready |= events.contains(&Http3Event::Ready);
@@ -127,9 +127,9 @@ impl TunnelEndpoint {
         Ok(())
     }
 
-    /// A session for a client that has asked for a tunnel, or a status.
+    /// Opens a session for a client that has requested a tunnel; the error is a status.
     fn open_for_client(&mut self, now: Time, key: ConnectionKey) -> Result<(SessionId, PublicKey), u16> {
-        // the handshake has proved one of the keys that are known
+        // the handshake has proved one of the known keys
         let peer = Identity::Certificate.peer(&self.connections[&key].quic).ok_or(403_u16)?;
         let (id, _) = self.new_session(now, peer).map_err(|_| 503_u16)?;
         Ok((id, peer))
@@ -179,13 +179,13 @@ impl TunnelEndpoint {
         Ok(())
     }
 
-    /// The server has opened the tunnel that this client has asked for.
+    /// Handles the opening of the requested tunnel by the server.
     fn opened_by_server(&mut self, now: Time, key: ConnectionKey) {
         let Some(conn) = self.connections.get_mut(&key) else { return };
         if let Some(streams) = &mut conn.http3 {
             streams.header = streams.machine.datagram_header().freeze();
         }
-        // a server that authorities know may have a key of another kind
+        // a server certified by authorities may have a key of another kind
         let peer = Identity::Certificate.peer(&conn.quic).unwrap_or(PublicKey::NONE);
         let Some(id) = conn.session else { return };
         let Some(session) = self.sessions.get_mut(&id) else { return };
@@ -202,7 +202,7 @@ impl TunnelEndpoint {
         }
     }
 
-    /// Sends a capsule to the other end of a session of CONNECT-IP.
+    /// Sends a capsule to the peer of a session of CONNECT-IP.
     ///
     /// # Errors
     /// If there is no such session, or it is not open.
@@ -249,7 +249,7 @@ mod tests {
         config
     }
 
-    /// Bytes of capsules with packets of this length, and how many fill several turns.
+    /// Length of the packets in capsules, and their number, which fills several turns.
     const PACKET: usize = 1000;
     const COUNT: usize = 55;
 
@@ -272,7 +272,7 @@ mod tests {
         let delivered = |pair: &Pair| pair.server.sessions[&at_server].delivered_packets();
         let first = delivered(&pair);
         assert!((1..=BYTES_PER_TURN / PACKET).contains(&first), "{first} packets in one turn");
-        // the rest comes in the next ones, which need no further datagram
+        // the rest follows in the next turns, which need no further datagram
         pair.now = now;
         pair.run(Duration::from_millis(200));
         assert_eq!(delivered(&pair), COUNT);

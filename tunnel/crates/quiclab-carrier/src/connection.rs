@@ -1,4 +1,4 @@
-//! A conn: one QUIC connection under the path scheduler of the tunnel. Its datagrams leave by the send pass (`send_pass`).
+//! One QUIC connection under the path scheduler of the tunnel. Its datagrams leave by the send pass (`send_pass`).
 
 use super::address_validation::AddressValidation;
 use super::connect_ip::Http3Streams;
@@ -17,8 +17,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 
-/// A client's attempt to connect ends without an answer after that long, and a connection at a server that is not
-/// bound to a session.
+/// Time after which a client's attempt to connect without an answer ends, and a connection at a server that is
+/// not bound to a session.
 pub(super) const ATTEMPT: Duration = Duration::from_secs(3);
 
 /// Endpoint and handle of a connection.
@@ -28,7 +28,7 @@ pub(crate) struct ConnectionKey {
     pub(crate) handle: usize,
 }
 
-/// A path of a conn.
+/// A path of a connection.
 pub(crate) struct ConnectionPath {
     pub(crate) id: PathId,
     /// Its number in the session; `None` before it is known (servers).
@@ -37,25 +37,25 @@ pub(crate) struct ConnectionPath {
     pub(crate) liveness: Liveness,
     pub(crate) local: SocketAddr,
     pub(crate) remote: SocketAddr,
-    /// It may carry data.
+    /// Whether it may carry data.
     pub(crate) established: bool,
     pub(crate) opened: Time,
-    /// When a packet arrived on it last.
+    /// Arrival time of the last packet on it.
     pub(crate) heard: Time,
-    /// Probes of its MTU that are known to be lost.
+    /// Number of MTU probes that are known to be lost.
     pub(super) lost_probes: u64,
-    /// When something was last written to the control stream that may have left on it.
+    /// Time of the last write to the control stream that may have left on it.
     pub(super) wrote: Option<Time>,
 }
 
-/// How often something happened on a conn.
+/// Counters of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ConnectionCounters {
-    /// Datagrams admitted.
+    /// Number of datagrams admitted.
     pub(crate) sent: u64,
-    /// Datagrams that did not leave at once.
+    /// Number of datagrams that did not leave immediately.
     pub(crate) stuck: u64,
-    /// Packets of a grant that left on another path.
+    /// Number of packets of a grant that left on another path.
     pub(crate) misplaced: u64,
 }
 
@@ -71,69 +71,69 @@ impl std::ops::AddAssign for ConnectionCounters {
 pub(crate) struct TunnelConnection {
     pub(crate) quic: Connection,
     pub(crate) tracks: Vec<ConnectionPath>,
-    /// Its HTTP/3, if it speaks CONNECT-IP.
+    /// Its HTTP/3, if it uses CONNECT-IP.
     pub(crate) http3: Option<Box<Http3Streams>>,
     pub(crate) session: Option<SessionId>,
-    /// It belongs to its session, as both ends know.
+    /// Whether it belongs to its session, as both ends know.
     pub(crate) bound: bool,
     /// Prefix of its source while it is not bound (servers).
     pub(crate) half_open: Option<SourcePrefix>,
-    /// Bytes that may be sent to an address that is not validated: as many as it has sent, where RFC 9000 section 8.1 permits
-    /// three times as many; `None`: it is validated.
+    /// Bytes that may be sent to an unvalidated address: as many as were received from it, although RFC 9000 section 8.1
+    /// permits three times as many; `None` if it is validated.
     pub(crate) credit: Option<u64>,
-    /// Datagrams that were dropped because they exceeded it.
+    /// Number of datagrams that were dropped because they exceeded it.
     pub(crate) withheld: u64,
-    /// Its address has changed and is not known to be validated (servers, connections of one path).
+    /// State while a changed address is not known to be validated (servers, connections with one path).
     pub(super) validation: Option<AddressValidation>,
-    /// The connection ID that a packet was sent to last, if this end has issued it.
+    /// Destination connection ID of the last packet received, if this end has issued it.
     pub(super) addressed: Option<[u8; ID_LENGTH]>,
-    /// It was introduced to the server (clients).
+    /// Whether it was introduced to the server (clients).
     pub(crate) greeted: bool,
-    /// It was closed here, or is lost.
+    /// Whether it was closed here, or is lost.
     pub(crate) over: bool,
-    /// Numbers of paths that the peer has told (servers): identifier of QUIC, number.
+    /// Numbers of paths announced by the peer (servers): path ID of QUIC, number.
     pub(crate) names: BTreeMap<u32, usize>,
-    /// Where the last datagram arrived.
+    /// Local address at which the last datagram arrived.
     pub(super) arrived: Option<SocketAddr>,
-    /// Paths that have proved to reach the peer (servers), and where it reaches this end: QUIC does not know the port.
+    /// Validated paths to the peer (servers), with the local address that the peer uses: QUIC does not know its port.
     pub(crate) validated: BTreeMap<PathId, SocketAddr>,
-    /// Largest UDP payload that the peer asked for, if it did.
+    /// Largest UDP payload that the peer requested, if any.
     pub(crate) payload_limit: Option<u16>,
-    /// Bytes of a datagram that leaves now; `None` while datagrams cannot.
+    /// Maximum length of a datagram that leaves now; `None` while datagrams cannot be sent.
     pub(crate) largest: Option<u16>,
-    /// What is to be sent, with its path.
+    /// Packets to be sent, with their paths.
     pub(crate) out: VecDeque<(Option<usize>, Outgoing)>,
-    /// QUIC may have something of its own to send.
+    /// Whether QUIC may have frames of its own to send.
     pub(crate) dirty: bool,
     pub(crate) stream: Option<StreamId>,
-    /// What was read of the stream, and what is to be written.
+    /// Bytes read from the stream, and bytes to be written.
     pub(crate) inbox: BytesMut,
     pub(crate) outbox: BytesMut,
     pub(crate) opened: Time,
     pub(crate) connected: bool,
     pub(crate) counts: ConnectionCounters,
-    /// The timer that is set.
+    /// Time of the timer that is set.
     pub(crate) timer: Option<Time>,
-    /// Datagrams of the tunnel inside QUIC, and the path that they were admitted on.
+    /// Number of datagrams of the tunnel inside QUIC, and the path on which they were admitted.
     pub(super) inside: usize,
     pub(super) granted: PathId,
-    /// One of them did not leave when it should have.
+    /// Whether one of them did not leave when it should have.
     pub(super) stuck: bool,
     pub(super) segments: NonZeroUsize,
     pub(super) clock: Clock,
-    /// What QUIC writes into.
+    /// Buffer that QUIC writes to.
     pub(super) buffer: Vec<u8>,
-    /// Of the packets in `out`.
+    /// Memory of the packets in `out`.
     pub(super) memory: PacketMemory,
 }
 
 impl TunnelConnection {
-    /// Both ends offered several paths in one connection (draft-ietf-quic-multipath-21 section 2).
+    /// Whether both ends offered several paths in one connection (draft-ietf-quic-multipath-21 section 2).
     pub(crate) fn is_multipath(&self) -> bool {
         self.quic.is_multipath_negotiated()
     }
 
-    /// When it is given up unless it is bound; then a server forgets it after as long again.
+    /// Time at which it is given up unless it is bound; a server then discards it after the same time again.
     pub(crate) fn attempt_ends(&self) -> Option<Time> {
         match (self.bound, self.over) {
             (false, false) => Some(self.opened + ATTEMPT),
@@ -180,7 +180,7 @@ impl TunnelConnection {
         }
     }
 
-    /// Calls QUIC, with random numbers for TLS as long as it may need them.
+    /// Calls QUIC, with random numbers for TLS while it may need them.
     pub(crate) fn call<R>(
         &mut self,
         random: &mut Option<RandomStream>,
@@ -193,18 +193,18 @@ impl TunnelConnection {
         }
     }
 
-    /// Whether the MTU of a path that datagrams must fit is not known yet.
+    /// Whether the MTU of a path that datagrams must fit is still unknown.
     pub(crate) fn is_searching(&self) -> bool {
         self.tracks.iter().any(|track| track.established && track.gate.is_searching())
     }
 
-    /// Longest tunnel payload in one datagram.
+    /// Maximum length of a tunnel payload in one datagram.
     pub(crate) fn largest_payload(&self) -> Option<u16> {
         let overhead = self.http3.as_ref().map_or(DATAGRAM_OVERHEAD, |http3| http3.overhead());
         self.largest.map(|largest| largest.saturating_sub(overhead as u16))
     }
 
-    /// The largest datagram, as far as it can be known.
+    /// Updates the maximum length of a datagram.
     pub(crate) fn measure(&mut self) {
         let size = self.quic.datagrams().max_size().filter(|_| self.connected);
         let mtu = self.quic.current_mtu();
@@ -212,7 +212,7 @@ impl TunnelConnection {
         self.largest = size.and_then(|size| u16::try_from(size).ok()).map(|size| size.saturating_sub(beyond));
     }
 
-    /// When QUIC, or one of the paths, wants to be woken.
+    /// Time at which QUIC, or one of the paths, must be woken.
     pub(crate) fn deadline(&self, now: Time, backlogged: bool, limit: Option<Time>) -> Option<Time> {
         let quic = self.quic.poll_timeout().map(|deadline| self.clock.deadline(deadline));
         let mut first = quic.into_iter().chain(limit).min();
@@ -236,7 +236,7 @@ impl TunnelConnection {
         }
     }
 
-    /// Writes what waits for the stream.
+    /// Writes the bytes that wait for the stream.
     pub(crate) fn write(&mut self, now: Time) {
         let Some(stream) = self.stream.filter(|_| !self.outbox.is_empty()) else { return };
         while !self.outbox.is_empty() {
@@ -255,7 +255,7 @@ impl TunnelConnection {
         }
     }
 
-    /// Reads the stream into the inbox, as far as `room` bytes go. Returns false if the peer has ended it.
+    /// Reads the stream into the inbox, at most `room` bytes. Returns false if the peer has ended it.
     pub(crate) fn read(&mut self, room: usize) -> bool {
         let Some(stream) = self.stream else { return true };
         let mut receive = self.quic.recv_stream(stream);
@@ -271,14 +271,14 @@ impl TunnelConnection {
                 Err(noq_proto::ReadError::Blocked) => break,
             }
         }
-        // without anything read, QUIC may ask for the same credit frame indefinitely while its path is full
+        // if nothing was read, QUIC may request the same credit frame indefinitely while its path is full
         if chunks.finalize().should_transmit() && self.inbox.len() > before {
             self.dirty = true;
         }
         open
     }
 
-    /// Ends the connection and tells the peer.
+    /// Closes the connection and notifies the peer.
     pub(crate) fn close(&mut self, now: Time, code: u32, reason: &'static str) {
         let instant = self.clock.instant(now);
         self.quic.close(instant, code.into(), Bytes::from_static(reason.as_bytes()));
@@ -286,7 +286,7 @@ impl TunnelConnection {
     }
 }
 
-/// What noq takes as a length of time.
+/// Duration in the type that noq uses.
 pub(crate) fn std_time(duration: Duration) -> std::time::Duration {
     std::time::Duration::from_nanos(duration.as_nanos())
 }

@@ -1,4 +1,4 @@
-//! Events of connections: how they begin, end, and which of their paths are alive.
+//! Events of connections: their beginning and end, and the liveness of their paths.
 
 use super::connection::{ConnectionKey, TunnelConnection};
 use super::endpoint::TunnelProtocol;
@@ -21,18 +21,18 @@ pub(super) const UNKNOWN_TOKEN: (u32, &str) = (2, "unknown session");
 pub(super) const REPLACED: (u32, &str) = (3, "replaced by a new connection");
 pub(super) const TOO_MANY: (u32, &str) = (4, "too many sessions");
 pub(super) const NO_ANSWER: (u32, &str) = (5, "no answer");
-/// What TLS has let in is not known any more.
+/// The peer, which TLS accepted, is no longer known.
 pub(super) const UNKNOWN_KEY: (u32, &str) = (6, "unknown key");
-/// The same of certificates.
+/// The certificate of the peer, which TLS accepted, is no longer trusted.
 pub(super) const UNTRUSTED: (u32, &str) = (6, "its certificate is not trusted any more");
 
 pub(super) type Code = (u32, &'static str);
 
-/// The alerts of an end that does not know the key of the other ([`UnknownKey`]): certificate_unknown, and access_denied of earlier
+/// Alerts of an end that does not know the key of its peer ([`UnknownKey`]): certificate_unknown, and access_denied of earlier
 /// versions (RFC 8446 section 6.2).
 const UNKNOWN_KEY_ALERTS: [u8; 2] = [46, 49];
 
-/// Why a connection without a session was lost.
+/// Reason for which a connection without a session was lost.
 fn refusal(lost: &ConnectionError) -> RefusalReason {
     match lost {
         ConnectionError::TransportError(error) => match UnknownKey::behind(error) {
@@ -92,7 +92,7 @@ impl TunnelEndpoint {
                 conn.track(now, PathId::ZERO, None, (local, from), keep_alive);
                 let key = ConnectionKey { endpoint: index, handle };
                 conn.half_open = Some(prefix);
-                // certificates fill several datagrams: connections of CONNECT-IP have the limit of QUIC only
+                // certificates fill several datagrams: connections of CONNECT-IP have only the limit of QUIC
                 conn.credit = (!validated && protocol == TunnelProtocol::Own).then_some(length);
                 self.connections.insert(key, conn);
                 self.half_open.opened(prefix);
@@ -132,14 +132,14 @@ impl TunnelEndpoint {
         self.schedule(now, key);
     }
 
-    /// Forgets a connection of a server that was never bound. noq keeps one that its first packet closes until the idle timeout, and its peer's
-    /// prefix would have one connection less for as long.
+    /// Discards a connection of a server that was never bound. noq keeps a connection that is closed by its
+    /// first packet until the idle timeout, during which its peer's prefix would have one connection less.
     pub(super) fn destroy(&mut self, key: ConnectionKey) {
         self.endpoints[key.endpoint].handle_event(ConnectionHandle(key.handle), EndpointEvent::drained());
         self.discard(key);
     }
 
-    /// Forgets a connection that QUIC has forgotten.
+    /// Discards a connection that QUIC has discarded.
     fn discard(&mut self, key: ConnectionKey) {
         let Some(conn) = self.connections.remove(&key) else { return };
         self.active.remove(&key);
@@ -178,7 +178,7 @@ impl TunnelEndpoint {
             Event::Path(PathEvent::Established { id, .. }) => self.path_established(now, key, id),
             Event::Path(PathEvent::Abandoned { id, .. }) => self.path_abandoned(now, key, id),
             Event::Path(PathEvent::RemoteStatus { id, status, .. }) => {
-                // whoever notices first tells the other: acknowledgements must not take a path that is dead
+                // the first end that notices informs its peer: acknowledgements must not take a dead path
                 if let Some(track) = conn.of_id(id).filter(|_| status == PathStatus::Backup) {
                     track.liveness.mark_suspect(now);
                     let slot = track.slot;
@@ -192,20 +192,21 @@ impl TunnelEndpoint {
         }
     }
 
-    /// The peer has reset a connection: it does not know it. noq finds the connection by the token, but goes on with it, because it compares
-    /// that with the token of the first connection ID only (`handle_decode`, `set_reset_token` of noq-proto 1.4.0).
+    /// Handles a reset of a connection by the peer, which does not know it. noq finds the connection by the
+    /// token, but continues with it, because it compares the token only with that of the first connection ID
+    /// (`handle_decode`, `set_reset_token` of noq-proto 1.4.0).
     pub(super) fn reset(&mut self, now: Time, key: ConnectionKey) {
         if self.connections.get(&key).is_some_and(|conn| !conn.over) {
             self.lost(now, key, &ConnectionError::Reset);
         }
-        // nothing is sent on it any more (RFC 9000 section 10.2.2)
+        // no more packets are sent on it (RFC 9000 section 10.2.2)
         if let Some(conn) = self.connections.get_mut(&key) {
             conn.out.clear();
             self.destroy(key);
         }
     }
 
-    /// A connection is lost.
+    /// Handles the loss of a connection.
     fn lost(&mut self, now: Time, key: ConnectionKey, reason: &ConnectionError) {
         let Some(conn) = self.connections.get_mut(&key) else { return };
         conn.over = true;
@@ -250,7 +251,7 @@ impl TunnelEndpoint {
         );
     }
 
-    /// A connection that was not bound in time is closed.
+    /// Closes a connection that was not bound in time.
     pub(super) fn give_up(&mut self, now: Time, key: ConnectionKey) {
         let Some(conn) = self.connections.get_mut(&key) else { return };
         let from = conn.tracks.first().map(|track| track.remote).filter(|_| conn.connected);
@@ -263,7 +264,7 @@ impl TunnelEndpoint {
         }
     }
 
-    /// Closes a connection; its session, which it is no longer part of, is returned.
+    /// Closes a connection; returns its session, which it is no longer part of.
     pub(super) fn close_connection(
         &mut self,
         now: Time,
@@ -287,7 +288,7 @@ impl TunnelEndpoint {
         session
     }
 
-    /// Checks the paths of a connection: which of them answer, and which to probe.
+    /// Checks which paths of a connection answer, and which to probe.
     fn look(&mut self, now: Time, key: ConnectionKey) {
         self.follow_client(now, key);
         let Some(conn) = self.connections.get_mut(&key).filter(|conn| conn.bound && !conn.over) else {

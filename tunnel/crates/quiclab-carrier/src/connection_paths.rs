@@ -1,4 +1,4 @@
-//! The paths of a connection: which of them answer, and which QUIC may use.
+//! Paths of a connection: their liveness, and their use by QUIC.
 
 use super::connection::{ConnectionPath, TunnelConnection};
 use super::gated_controller;
@@ -7,11 +7,12 @@ use noq_proto::{PathId, PathStatus};
 use quiclab_core::{Duration, Time};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// A path of several that is silent for that long, while another is not, is asked.
+/// Time of silence after which a path is probed if another path is not silent.
 const SILENCE: Duration = Duration::from_millis(150);
 
-/// The local address that QUIC tells path `slot` of a client apart by. Where the kernel chooses the address, as for sockets of interfaces, it is
-/// one that no host has (RFC 1112 section 4, RFC 6666): two such paths to one server would be one for QUIC.
+/// Local address by which QUIC distinguishes path `slot` of a client. If the kernel chooses the address, as
+/// for sockets of interfaces, it is one that no host has (RFC 1112 section 4, RFC 6666): QUIC would treat two
+/// such paths to one server as one.
 pub(super) fn local_ip(slot: usize, local: SocketAddr) -> IpAddr {
     let number = slot as u16 + 1; // slots are at most 64
     match local.ip() {
@@ -62,7 +63,7 @@ impl TunnelConnection {
         self.tracks.iter().find(|track| track.slot == Some(slot))
     }
 
-    /// Paths of `slot` other than `kept` are no longer used.
+    /// Stops the use of paths of `slot` other than `kept`.
     pub(crate) fn leave(&mut self, slot: usize, kept: Option<PathId>) {
         let former = |track: &&mut ConnectionPath| track.slot == Some(slot) && Some(track.id) != kept;
         for track in self.tracks.iter_mut().filter(former) {
@@ -70,7 +71,7 @@ impl TunnelConnection {
         }
     }
 
-    /// Abandons the paths that are no longer used: another one is open.
+    /// Abandons the paths that are no longer used, if another one is open.
     pub(crate) fn abandon_left(&mut self, now: Time) {
         let instant = self.clock.instant(now);
         // the event of QUIC removes them
@@ -85,12 +86,12 @@ impl TunnelConnection {
         let mut same = self.tracks.iter().filter(|track| {
             track.remote == remote && (track.local.ip() == local.ip() || track.local.ip().is_unspecified())
         });
-        // of paths whose addresses the kernel chooses, the port is what differs
+        // of paths whose addresses the kernel chooses, only the port differs
         let exact = same.clone().find(|track| track.local == local);
         exact.or_else(|| same.next()).or_else(|| self.tracks.first())
     }
 
-    /// Something has arrived between these addresses.
+    /// Records the arrival of a packet between these addresses.
     pub(crate) fn hear(&mut self, now: Time, local: SocketAddr, remote: SocketAddr) {
         self.arrived = Some(local);
         let Some(id) = self.between(local, remote).map(|track| track.id) else { return };
@@ -99,8 +100,8 @@ impl TunnelConnection {
         }
     }
 
-    /// Paths that are silent while others are not are asked, and doubted if they do not answer. A sender cannot
-    /// tell which of its paths is dead when all are acknowledged on a dead one: the receiver must notice.
+    /// Probes paths that are silent while others are not, and suspects those that do not answer. A sender
+    /// cannot detect which of its paths is dead if all are acknowledged on a dead one: the receiver must do so.
     pub(crate) fn compare(&mut self, now: Time) -> Vec<usize> {
         let mut doubted = Vec::new();
         for index in 0..self.tracks.len() {
@@ -126,8 +127,8 @@ impl TunnelConnection {
         doubted
     }
 
-    /// Paths that do not answer, and that a part of the control stream may have left on that is not acknowledged: QUIC sends it again
-    /// when they are abandoned. None while no other path answers.
+    /// Paths that do not answer, and on which unacknowledged data of the control stream may have left: QUIC
+    /// sends them again when the paths are abandoned. Empty while no other path answers.
     pub(crate) fn withholding(&self) -> Vec<PathId> {
         let established = self.tracks.iter().filter(|track| track.established);
         if !established.clone().any(|track| track.liveness.is_alive()) {
@@ -135,15 +136,15 @@ impl TunnelConnection {
         }
         let withholds = |track: &&ConnectionPath| {
             let answered = track.gate.answered().unwrap_or_default();
-            // what was acknowledged last may have left before
+            // the last acknowledged packet may have left before
             let unanswered = track.wrote.is_some_and(|wrote| answered < wrote + self.srtt(track.id) * 2);
             !track.liveness.is_alive() && unanswered
         };
         established.filter(withholds).map(|track| track.id).collect()
     }
 
-    /// Only paths that answer are used for what QUIC may send on any; without one, that which was heard last. A path whose number is not
-    /// known (servers) is new, and answers.
+    /// Restricts frames that QUIC may send on any path to paths that answer; without one, to the one heard
+    /// last. A path whose number is unknown (servers) is new, and counts as answering.
     pub(crate) fn set_statuses(&mut self) {
         let last = self.tracks.iter().filter(|track| track.established).max_by_key(|track| track.heard);
         let last = last.map(|track| track.id);

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 /// Initial window in packets (RFC 9002 section 7.2).
 const INITIAL_PACKETS: u64 = 10;
 
-/// The paths of a session, as their coupled controllers see each other.
+/// Paths of a session, as seen by their coupled controllers.
 pub(crate) type Group = Arc<Mutex<Vec<PathView>>>;
 
 /// The controller of path `own` of the session with `group`, for datagrams of `mtu` bytes.
@@ -50,11 +50,11 @@ pub(crate) fn controller(
     } else {
         inner
     });
-    // a slow start inside must not wait for that of the path, which would end it
+    // a slow start of an inner flow must not wait for that of the path, which would end it
     if control.family().grows_by_window() { controller.with_rate_limited_increase() } else { controller }
 }
 
-/// A coupled controller that tells its group of itself, and its inner one of the group.
+/// A coupled controller that reports its state to its group, and that of the group to its inner controller.
 struct CoupledController {
     inner: Box<dyn Controller>,
     group: Group,

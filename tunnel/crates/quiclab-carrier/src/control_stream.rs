@@ -1,7 +1,7 @@
 //! Control streams of connections.
 //!
 //! A client opens the control stream of each connection with `Hello`; the server answers the first of a session
-//! with a token, and the others must show it, from the same peer. Any other frame closes the connection.
+//! with a token, and the others must present it, from the same peer. Any other frame closes the connection.
 
 use super::connection::{ConnectionKey, TunnelConnection};
 use super::connection_events::{Code, UNKNOWN_KEY, UNKNOWN_TOKEN, VIOLATION};
@@ -13,9 +13,10 @@ use super::wire::{self, Frame, MAX_CONTROL_BYTES, MAX_WIRE_PATHS, NO_TOKEN, Toke
 use noq_proto::{Dir, PathId};
 use quiclab_core::{Role, Time};
 
-/// Bytes that may wait for a control stream before a peer is not read any more, and before messages wait outside.
+/// Maximum number of bytes that wait for a control stream before reading stops, and before messages wait
+/// outside.
 const FULL_OUTBOX: usize = 128 << 10;
-/// Bytes of a frame beside a message, at most.
+/// Maximum number of bytes of a frame in addition to a message.
 const FRAME_HEADER: usize = 64;
 
 impl TunnelEndpoint {
@@ -58,7 +59,7 @@ impl TunnelEndpoint {
         }
     }
 
-    /// Closes the connection of a peer that does not keep to the rules.
+    /// Closes the connection of a peer that violates the protocol.
     pub(super) fn close_with_error(&mut self, now: Time, key: ConnectionKey, code: Code) {
         let Some(conn) = self.connections.get(&key) else { return };
         if let (false, Some(track)) = (conn.bound, conn.tracks.first()) {
@@ -78,7 +79,7 @@ impl TunnelEndpoint {
         let server = self.config().role == Role::Server;
         let conn = self.connections.get_mut(&key).ok_or(VIOLATION)?;
         match frame {
-            // a limit below that of QUIC itself (RFC 9000 section 18.2) would leave no room for anything
+            // a limit below that of QUIC itself (RFC 9000 section 18.2) would leave no space for any frame
             Frame::Hello { payload: ..MIN_UDP_PAYLOAD, .. } => Err(VIOLATION),
             Frame::Hello { token, path, payload } if server && !conn.bound => {
                 conn.payload_limit = Some(payload);
@@ -113,7 +114,7 @@ impl TunnelEndpoint {
         }
     }
 
-    /// A client introduces a connection.
+    /// Handles the introduction of a connection by a client.
     fn on_hello(&mut self, now: Time, key: ConnectionKey, token: Token, path: usize) -> Result<(), Code> {
         let peer = Identity::RawKey.peer(&self.connections[&key].quic).ok_or(VIOLATION)?;
         if path >= MAX_WIRE_PATHS {
@@ -127,7 +128,7 @@ impl TunnelEndpoint {
             let known = self.sessions[&id].peer.is_some_and(|other| peers.is_same(other, peer));
             (id, known.then_some(token).ok_or(UNKNOWN_TOKEN)?)
         };
-        // with multipath a session is one connection; else a path is
+        // with multipath a session is one connection; otherwise each path is one
         let multipath = self.connections[&key].is_multipath();
         let of_path = self.sessions[&id].slots.get(path).and_then(|slot| slot.connection);
         let same = |(other, conn): (&ConnectionKey, &TunnelConnection)| {
@@ -151,7 +152,7 @@ impl TunnelEndpoint {
         Ok(())
     }
 
-    /// The server has bound a connection of this client.
+    /// Handles the binding of a connection of this client by the server.
     fn on_welcome(&mut self, now: Time, key: ConnectionKey, token: Token) -> Result<(), Code> {
         let conn = &self.connections[&key];
         let id = conn.session.ok_or(VIOLATION)?;
@@ -175,7 +176,7 @@ impl TunnelEndpoint {
         Ok(())
     }
 
-    /// A client introduces the connections that are ready; one asks for a session, the others know its token.
+    /// Introduces the ready connections of a client; one requests a session, the others present its token.
     pub(super) fn send_hello(&mut self, now: Time, id: SessionId) {
         if self.config().role != Role::Client {
             return;

@@ -1,13 +1,13 @@
-//! Endpoints of noq: what they are configured with.
+//! Endpoints of noq and their configuration.
 //!
 //! | setting | value | why |
 //! | --- | --- | --- |
 //! | initial and smallest MTU | 1200 bytes of UDP payload | the smallest that QUIC allows (RFC 9000 section 14): the handshake works on any path; see `path_mtu` |
-//! | the same without MTU discovery | that of the path | a simulation has no path that carries less |
-//! | `max_udp_payload_size` (transport parameter) | that of the client's path | the server keeps to the smaller of both MTUs |
+//! | initial MTU without MTU discovery | that of the path | no path of a simulation carries less |
+//! | `max_udp_payload_size` (transport parameter) | that of the client's path | the server uses the smaller of both MTUs |
 //! | `default_path_max_idle_timeout` | none | noq abandons a loaded path under load in one direction |
 //! | streams | one bidirectional | the control stream; with CONNECT-IP those of HTTP/3 |
-//! | key of stateless resets | from the identity and `installation` | a restarted server is recognised at once, and no other one with its key is taken for it |
+//! | key of stateless resets | from the identity and `installation` | a restarted server is recognised immediately, and no other one with its key is mistaken for it |
 //! | migration | allowed at servers | RFC 9000 section 9: roaming clients |
 
 use super::config::{PathConfig, TunnelEndpointConfig};
@@ -45,10 +45,10 @@ const LARGEST_SEGMENT: u16 = 1472;
 /// Maximum number of paths of a multipath connection.
 const MULTIPATH_PATHS: u32 = 8;
 
-/// Bytes of a stateless reset, at least (RFC 9000 section 10.3).
+/// Minimum length of a stateless reset (RFC 9000 section 10.3).
 const SMALLEST_RESET: usize = 21;
 
-/// What a connection speaks.
+/// Protocol of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TunnelProtocol {
     /// The tunnel's own protocol.
@@ -75,7 +75,7 @@ impl TimeSource for TunnelEndpointClock {
     }
 }
 
-/// Seals address-validation tokens: AES-256-GCM under a key derived from a nonce by HKDF, as noq's own.
+/// Seals address-validation tokens: AES-256-GCM under a key derived from a nonce by HKDF, as in noq.
 struct TokenKey(hkdf::Prk);
 
 impl TokenKey {
@@ -101,9 +101,9 @@ impl HandshakeTokenKey for TokenKey {
     }
 }
 
-/// Whatever connection IDs and the key of stateless resets derive from: the same after a restart of this end, and another one at each
-/// other end and of each protocol, as an endpoint would reset what is a connection of another one with the same keys (RFC 9000 section
-/// 21.11).
+/// Keys from which connection IDs and the key of stateless resets are derived: the same after a restart of
+/// this end, and different for each other end and each protocol, because an endpoint would reset connections
+/// of another one with the same keys (RFC 9000 section 21.11).
 fn identities(config: &TunnelEndpointConfig, source: &mut Source) -> [hmac::Key; 2] {
     let derived =
         |key: &hmac::Key, from: &[u8]| hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(key, from).as_ref());
@@ -121,18 +121,18 @@ pub(crate) fn payload(mtu: u16, remote: &SocketAddr) -> u16 {
     mtu.saturating_sub(super::send_pass::headers(remote) as u16) // at most 48
 }
 
-/// What makes endpoints and configurations.
+/// Factory of endpoints and configurations.
 pub(crate) struct EndpointFactory {
     pub(crate) config: TunnelEndpointConfig,
     pub(crate) source: Source,
     client: Arc<QuicClientConfig>,
     server: Arc<QuicServerConfig>,
-    /// Of connections of CONNECT-IP, where it is configured.
+    /// Configuration of connections of CONNECT-IP, if it is configured.
     http3_server: Option<Arc<QuicServerConfig>>,
     pub(crate) time: Arc<TunnelEndpointClock>,
-    /// Of address-validation tokens, for all server configurations of this endpoint.
+    /// Secret of address-validation tokens, for all server configurations of this endpoint.
     token_secret: [u8; 32],
-    /// What connection IDs and the key of stateless resets derive from, of each protocol.
+    /// Keys from which connection IDs and the key of stateless resets are derived, by protocol.
     identities: [hmac::Key; 2],
     /// Connection IDs that those identities issue.
     own_ids: [OwnIds; 2],
@@ -166,7 +166,7 @@ impl EndpointFactory {
         }
     }
 
-    /// The other end of later connections must be one of `peers`.
+    /// Sets the peers that later connections accept.
     pub(crate) fn set_peers(&mut self, peers: KnownPeers) {
         let (key, randomness) = (&self.config.secret_key, self.config.randomness);
         if self.config.connect_ip.is_none() {
@@ -179,7 +179,7 @@ impl EndpointFactory {
         self.config.peers = peers;
     }
 
-    /// Later connections of CONNECT-IP have these certificates.
+    /// Sets the certificates of later connections of CONNECT-IP.
     pub(crate) fn set_connect_ip(&mut self, connect_ip: ConnectIpConfig) {
         if self.config.role == Role::Client {
             let client = connect_ip.client(self.config.randomness);
@@ -189,14 +189,14 @@ impl EndpointFactory {
         self.http3_server = http3_server(&self.config, &self.config.peers);
     }
 
-    /// An endpoint that receives UDP payloads of up to `payload` bytes.
+    /// Creates an endpoint that receives UDP payloads of up to `payload` bytes.
     pub(crate) fn endpoint(&mut self, payload: u16, protocol: TunnelProtocol) -> Endpoint {
         let identity = self.identities[protocol as usize].clone();
         let reset_key = hmac::sign(&identity, b"quiclab tunnel: stateless reset");
         let mut config = EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, reset_key.as_ref())));
         config.max_udp_payload_size(payload).expect("path MTUs are checked");
         match self.config.randomness {
-            // not noq's default, whose key is another one after a restart: the packets of before must be reset
+            // not noq's default, whose key changes with a restart: earlier packets must be reset
             Randomness::System => {
                 config.cid_generator(Arc::new(move || Box::new(OwnIds::new(&identity))));
             }
@@ -214,7 +214,7 @@ impl EndpointFactory {
     }
 
     /// The connection ID in the short header of a datagram that is long enough to be a stateless reset. `None` in a simulation, where IDs
-    /// do not show who has issued them.
+    /// do not identify their issuer.
     pub(crate) fn short_id(&self, datagram: &[u8]) -> Option<[u8; ID_LENGTH]> {
         let short = datagram.len() >= SMALLEST_RESET && datagram[0] & 0x80 == 0;
         (short && self.config.randomness == Randomness::System)
@@ -226,7 +226,7 @@ impl EndpointFactory {
         self.own_ids[protocol as usize].issued(&id)
     }
 
-    /// What a server accepts a connection from `remote` with.
+    /// Configuration with which a server accepts a connection from `remote`.
     pub(crate) fn server(&mut self, remote: &SocketAddr, protocol: TunnelProtocol) -> ServerConfig {
         let master = hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(&self.token_secret);
         let tls = match (&self.http3_server, protocol) {
@@ -249,8 +249,8 @@ impl EndpointFactory {
         config
     }
 
-    /// Bytes of a packet for the congestion control of a path whose largest UDP payload is `payload`. While the MTU is not
-    /// known, no more than RFC 9002 section 7.2 assumes: ten packets are at most 14 720 bytes.
+    /// Bytes of a packet for the congestion control of a path whose largest UDP payload is `payload`. While the MTU is
+    /// unknown, at most the value that RFC 9002 section 7.2 assumes: ten packets are at most 14 720 bytes.
     pub(crate) fn segment(&self, payload: u16) -> u16 {
         if self.config.mtu_discovery { payload.min(LARGEST_SEGMENT) } else { payload }
     }
@@ -259,7 +259,7 @@ impl EndpointFactory {
         self.config.paths.iter().map(|path| path.mtu).max().unwrap_or(PathConfig::default().mtu)
     }
 
-    /// What a client connects with on path `own`.
+    /// Configuration with which a client connects on path `own`.
     pub(crate) fn client(
         &mut self,
         path: PathConfig,
@@ -280,7 +280,7 @@ impl EndpointFactory {
         config
     }
 
-    /// The HTTP/3 of a connection, if it speaks CONNECT-IP.
+    /// The HTTP/3 of a connection, if it uses CONNECT-IP.
     pub(crate) fn http3(&self, protocol: TunnelProtocol) -> Option<Box<Http3Streams>> {
         let config = self.config.connect_ip.as_ref().filter(|_| protocol == TunnelProtocol::ConnectIp)?;
         Some(config.streams(self.config.role))
@@ -301,7 +301,7 @@ impl EndpointFactory {
         multipath: bool,
     ) -> TransportConfig {
         let (group, random) = (group.clone(), self.source.stream("congestion"));
-        // noq sends no probe for less than that
+        // noq sends no probe for a smaller step
         let discovery = self.config.mtu_discovery && payload >= MIN_UDP_PAYLOAD + path_mtu::MIN_STEP;
         let segment = self.segment(payload);
         let make = move || control::controller(path, segment, random.clone(), &group, own);

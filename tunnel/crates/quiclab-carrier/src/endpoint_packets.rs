@@ -1,5 +1,5 @@
-//! The packets of an endpoint: a UDP datagram that arrives goes to its connection, or gets an answer that belongs to none; and what all
-//! connections have to send.
+//! Packets of an endpoint: passes received UDP datagrams to their connections, or answers them statelessly;
+//! and collects the packets that connections send.
 
 use super::connection::ConnectionKey;
 use super::connection_paths::local_ip;
@@ -19,7 +19,8 @@ use std::net::{IpAddr, SocketAddr};
 const MAX_ANSWERS: usize = 256;
 
 impl TunnelEndpoint {
-    /// A UDP datagram arrives: `packet.tuple` is from the remote to the local address. The payload must be bytes.
+    /// Processes a received UDP datagram: `packet.tuple` is from the remote to the local address. The payload
+    /// must be bytes.
     pub fn receive(&mut self, now: Time, packet: Packet) {
         self.set_now(now);
         let (remote, local) = (packet.tuple.source(), packet.tuple.destination());
@@ -84,8 +85,9 @@ impl TunnelEndpoint {
         self.answer = answer;
     }
 
-    /// Whether a datagram that QUIC has found a connection for is a stateless reset: without an ID that this end has issued, it was found by the
-    /// token at its end (RFC 9000 section 10.3.1). The ID of the datagram before is mostly that of this one.
+    /// Whether a datagram for which QUIC has found a connection is a stateless reset: without an ID issued by
+    /// this end, it was found by the token at its end (RFC 9000 section 10.3.1). Usually the ID is that of
+    /// the previous datagram.
     fn is_reset(
         &mut self,
         key: ConnectionKey,
@@ -103,8 +105,8 @@ impl TunnelEndpoint {
         !issued
     }
 
-    /// The endpoint that a datagram is for, and the local address by which QUIC tells its path apart: none of a client with one connection
-    /// for each path.
+    /// The endpoint that a datagram is for, and the local address by which QUIC distinguishes its path;
+    /// `None` for a client with one connection per path.
     fn endpoint_between(&self, local: SocketAddr, remote: SocketAddr) -> Option<(usize, Option<IpAddr>)> {
         if self.config().role == Role::Server {
             let connect_ip = self.config().connect_ip.as_ref();
@@ -118,7 +120,7 @@ impl TunnelEndpoint {
         })
     }
 
-    /// Hands what has arrived on a connection to its session.
+    /// Passes the datagrams received on a connection to its session.
     fn collect_transmits(&mut self, key: ConnectionKey, local: SocketAddr, remote: SocketAddr) {
         let Some(conn) = self.connections.get_mut(&key) else { return };
         let mut slot = None;
@@ -140,9 +142,10 @@ impl TunnelEndpoint {
         }
     }
 
-    /// Sends an answer that belongs to no connection.
+    /// Sends a stateless answer.
     fn respond(&mut self, now: Time, local: SocketAddr, sent: Option<Transmit>, answer: &[u8]) {
-        // a stateless reset may be nearly as long as what it answers, and that longer than any path carries whole
+        // a stateless reset may be nearly as long as the packet that it answers, which may be longer than any
+        // path carries unfragmented
         let longest = |sent: &Transmit| payload(self.maker.largest_mtu(), &sent.destination).into();
         let sent = sent.filter(|sent| sent.size <= longest(sent) && self.answers.len() < MAX_ANSWERS);
         let Some(sent) = sent else { return };
@@ -151,12 +154,12 @@ impl TunnelEndpoint {
         self.answers.push_back(Outgoing { packet, segment: None, mtu_probe: false });
     }
 
-    /// What is left of a connection that is gone.
+    /// Queues the remaining packets of a discarded connection.
     pub(super) fn send_rest(&mut self, out: VecDeque<(Option<usize>, Outgoing)>) {
         self.answers.extend(out.into_iter().map(|(_, outgoing)| outgoing));
     }
 
-    /// What is to be sent now; ask until `None`.
+    /// Returns the next packet to send now; call until `None`.
     pub fn transmit(&mut self, now: Time) -> Option<Outgoing> {
         self.set_now(now);
         if let Some(answer) = self.answers.pop_front() {
@@ -170,7 +173,7 @@ impl TunnelEndpoint {
         self.answers.pop_front().map(|answer| self.number(answer))
     }
 
-    /// The next packet of a conn; its last gone, it is no longer active.
+    /// Returns the next packet of a connection, which is inactive after its last one.
     pub(super) fn next_of(&mut self, now: Time, key: ConnectionKey) -> Option<(Option<usize>, Outgoing)> {
         let conn = self.connections.get_mut(&key);
         let next = conn.and_then(|conn| {

@@ -40,13 +40,13 @@ impl TunnelEndpoint {
         }
     }
 
-    /// When [`TunnelEndpoint::wake`] wants to be called.
+    /// Time at which [`TunnelEndpoint::wake`] must be called.
     #[must_use]
     pub fn next_wake(&self) -> Option<Time> {
         self.timers.first().map(|(time, _)| *time)
     }
 
-    /// Sets the timer of a conn.
+    /// Sets the timer of a connection.
     pub(super) fn schedule(&mut self, now: Time, key: ConnectionKey) {
         let Some(conn) = self.connections.get_mut(&key) else { return };
         let session = conn.session.and_then(|id| self.sessions.get(&id));
@@ -65,7 +65,7 @@ impl TunnelEndpoint {
     }
 }
 
-/// Moves what is `due` at `timer` to `deadline`.
+/// Moves the entry `due` from `timer` to `deadline`.
 fn set_timer(timers: &mut BTreeSet<(Time, Due)>, timer: &mut Option<Time>, deadline: Option<Time>, due: Due) {
     if *timer != deadline {
         if let Some(time) = *timer {

@@ -11,132 +11,135 @@ use std::net::SocketAddr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(pub u64);
 
-/// What happened. Bounded: an application that does not ask loses the oldest `Refused` first.
+/// Event of an endpoint. Events are bounded: an application that does not poll loses the oldest `Refused`
+/// first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TunnelEvent {
     /// Datagrams and control messages can be sent. A client's session opens again, with the same number, when
-    /// it was connected again; a server's has a new number each time.
+    /// it has reconnected; a server's has a new number each time.
     SessionOpened {
-        /// Which.
+        /// Number of the session.
         session: SessionId,
-        /// Who is at the other end.
+        /// Key of the peer.
         peer: PublicKey,
     },
     /// A control message has arrived.
     Control {
-        /// On which session.
+        /// Number of the session.
         session: SessionId,
         /// The message.
         message: Bytes,
     },
-    /// A capsule has arrived, on a session of CONNECT-IP.
+    /// A capsule has arrived on a session of CONNECT-IP.
     #[cfg(feature = "connect-ip")]
     Capsule {
-        /// On which session.
+        /// Number of the session.
         session: SessionId,
         /// The capsule.
         capsule: Capsule,
     },
-    /// A path carries data.
+    /// A path has begun to carry data.
     PathUp {
-        /// Of which session.
+        /// Number of the session.
         session: SessionId,
-        /// Its number.
+        /// Number of the path.
         path: usize,
     },
-    /// A path carries nothing: it does not answer, or was removed. It is tried until it does.
+    /// A path no longer carries data: it does not answer, or was removed. The endpoint retries until it
+    /// answers.
     PathDown {
-        /// Of which session.
+        /// Number of the session.
         session: SessionId,
-        /// Its number.
+        /// Number of the path.
         path: usize,
     },
-    /// The session is over.
+    /// The session has ended.
     SessionClosed {
-        /// Which.
+        /// Number of the session.
         session: SessionId,
-        /// Why.
+        /// Reason.
         reason: CloseReason,
     },
     /// A connection was rejected; at most a few per second are reported.
     Refused {
-        /// From where.
+        /// Address of its sender.
         from: SocketAddr,
-        /// Why.
+        /// Reason.
         reason: RefusalReason,
     },
 }
 
-/// Why a connection was rejected.
+/// Reason for which a connection was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RefusalReason {
-    /// By this end, which does not know the key that the other has offered, not necessarily its own; `None`: it is not an Ed25519 key.
+    /// By this end, which does not know the key that the peer has offered, not necessarily the peer's own; `None`: it is not an
+    /// Ed25519 key.
     #[error("{}", .0.map_or("it has no Ed25519 key".to_owned(), |key| format!("its key is not known: {key}")))]
     UnknownKey(Option<PublicKey>),
-    /// By the other end, which does not know the key of this one.
+    /// By the peer, which does not know the key of this end.
     #[error("it does not know the key of this end")]
     OwnKeyUnknown,
-    /// Anything else, by either end.
+    /// Any other reason, by either end.
     #[error("{0}")]
     Other(String),
 }
 
-/// Counts of what hosts without a session have sent to a server.
+/// Counters of packets from hosts without a session at a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strangers {
-    /// Connections that are not bound to a session now.
+    /// Connections that are currently not bound to a session.
     pub half_open: u64,
     /// Retry packets sent.
     pub retries: u64,
-    /// Initial packets that got no answer, because their prefix or all prefixes have too many connections that are not bound.
+    /// Initial packets that got no answer, because their prefix or all prefixes have too many unbound connections.
     pub ignored: u64,
-    /// Datagrams not sent, because an address that is not validated would have got more than it has sent.
+    /// Datagrams not sent, because an unvalidated address would have received more than it has sent.
     pub withheld: u64,
     /// Datagrams with a long header that is not of QUIC version 1.
     pub junk: u64,
 }
 
-/// Why a session is over.
+/// Reason for which a session has ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CloseReason {
-    /// This end closed it. A client does not connect again.
+    /// This end closed it. A client does not reconnect.
     #[error("this end has closed it")]
     Local,
-    /// The other end closed it. A client connects again, after a while.
+    /// The peer closed it. A client reconnects after a delay.
     #[error("the other end has closed it: {0}")]
     Remote(String),
-    /// Nothing was heard on any path for the idle timeout. A client connects again.
+    /// No packet arrived on any path for the idle timeout. A client reconnects.
     #[error("nothing was heard on any path for the idle timeout")]
     Idle,
-    /// The other end does not know it any more: it was restarted. A client connects again.
+    /// The peer no longer knows it: it was restarted. A client reconnects.
     #[error("the other end was restarted and does not know it")]
     Reset,
-    /// The other end connected anew. Only at a server.
+    /// The peer has reconnected. Only at a server.
     #[error("its client has connected again")]
     Replaced,
-    /// The server has a session of another client that is the same peer. A client connects again after the longest wait.
+    /// The server has a session of another client that is the same peer. A client reconnects after the maximum delay.
     #[error("another client of the same peer has connected: each machine needs a peer and a key of its own")]
     Displaced,
 }
 
-/// What is to be sent.
+/// Datagrams to be sent.
 #[derive(Clone, Debug)]
 pub struct Outgoing {
     /// One UDP datagram, or several for segmentation offload, one after the other in the payload. The tuple
-    /// says from where to where; the source address is unspecified where the system may choose.
+    /// has source and destination; the source address is unspecified if the system may choose it.
     pub packet: Packet,
     /// Bytes of each UDP datagram in the payload (UDP_SEGMENT), of which the last may be shorter; `None` if
     /// there is one.
     pub segment: Option<u16>,
-    /// It may be longer than the path carries, to find out: it must not be fragmented, nor be handed to the kernel together
-    /// with others, which would be refused together.
+    /// Whether it is a probe that may be longer than the path carries: it must not be fragmented, nor be passed to the
+    /// kernel together with others, which would be refused with it.
     pub mtu_probe: bool,
 }
 
-/// Why a request to an endpoint is refused.
+/// Error of a request to an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TunnelEndpointError {
-    /// A value of the configuration.
+    /// A value of the configuration is not allowed.
     #[error("{0}")]
     Config(Problem),
     /// Only clients connect.
@@ -175,13 +178,13 @@ pub enum TunnelEndpointError {
         /// Its bytes.
         length: usize,
     },
-    /// Too much waits to be sent; the other end does not read.
+    /// Too many bytes wait to be sent; the peer does not read.
     #[error(
         "{waiting} bytes of control messages are queued, at most {} can be",
         super::wire::CONTROL_BACKLOG
     )]
     Backlog {
-        /// Bytes that wait.
+        /// Number of waiting bytes.
         waiting: usize,
     },
 }

@@ -1,5 +1,5 @@
-//! What both ends must share, by the names that tunnel/docs/protocol.md has for it, and examples of frames: a test compares
-//! the document.
+//! Constants that both ends must share, by their names in tunnel/docs/protocol.md, and examples of frames: a test compares
+//! the document with them.
 
 use super::config::TunnelEndpointConfig;
 use super::connection::ATTEMPT;

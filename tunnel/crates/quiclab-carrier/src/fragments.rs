@@ -1,13 +1,14 @@
-//! Datagrams that are too long for their path, in fragments of equal length, and put together again.
+//! Fragmentation of datagrams that are too long for their path, in fragments of equal length, and reassembly.
 //!
-//! Needed while the MTU of a path is searched for, and for the packets of 1280 bytes that must always pass (see
-//! [`path_mtu`](super::path_mtu)). A fragment is not sent again: without it the datagram is lost, as it would be whole.
+//! Needed during the search for the MTU of a path, and for the packets of 1280 bytes that must always pass (see
+//! [`path_mtu`](super::path_mtu)). A fragment is not retransmitted: without it the datagram is lost, like a lost
+//! unfragmented one.
 //!
 //! | bounds | |
 //! | --- | --- |
 //! | fragments of a datagram | 16 |
-//! | incomplete datagrams of a session | 64, and 256 KiB: the oldest goes first |
-//! | datagram of other lengths of fragments, or another count | dropped |
+//! | incomplete datagrams of a session | 64, and 256 KiB: the oldest is discarded first |
+//! | datagram with different lengths of fragments, or another count | dropped |
 
 use super::wire::{self, FRAGMENT_OVERHEAD, Fragment, MAX_FRAGMENTS};
 use bytes::{Bytes, BytesMut};
@@ -16,7 +17,8 @@ use std::collections::VecDeque;
 pub(crate) const MAX_INCOMPLETE: usize = 64;
 pub(crate) const MAX_INCOMPLETE_BYTES: usize = 256 << 10;
 
-/// The fragments of `datagram`, number `number`, each at most `largest` bytes; `None` if there were too many.
+/// The fragments of `datagram`, number `number`, each at most `largest` bytes; `None` if there would be too
+/// many.
 pub(crate) fn divide(datagram: &Bytes, number: u64, largest: u16) -> Option<Vec<Bytes>> {
     let room = usize::from(largest).checked_sub(FRAGMENT_OVERHEAD).filter(|room| *room > 0)?;
     let count = datagram.len().div_ceil(room).max(2);
@@ -30,7 +32,7 @@ pub(crate) fn divide(datagram: &Bytes, number: u64, largest: u16) -> Option<Vec<
     })
 }
 
-/// A datagram of which fragments have arrived.
+/// A datagram of which some fragments have arrived.
 #[derive(Debug)]
 struct Incomplete {
     number: u32,
@@ -43,12 +45,12 @@ struct Incomplete {
 pub(crate) struct Reassembly {
     waiting: VecDeque<Incomplete>,
     bytes: usize,
-    /// Datagrams given up.
+    /// Number of datagrams that were given up.
     pub(crate) incomplete: u64,
 }
 
 impl Reassembly {
-    /// A fragment has arrived: the datagram that it completes.
+    /// Adds a fragment; returns the datagram that it completes.
     pub(crate) fn receive(&mut self, fragment: &Fragment) -> Option<Bytes> {
         let count = usize::from(fragment.count);
         let found = self.waiting.iter().position(|other| other.number == fragment.number);
@@ -58,7 +60,7 @@ impl Reassembly {
             self.waiting.len() - 1
         });
         let datagram = &mut self.waiting[at];
-        // a copy: the buffer that it arrived in is not kept
+        // a copy: its receive buffer is not kept
         let content = fragment.content[..].into();
         match datagram.fragments.get_mut(usize::from(fragment.index)) {
             Some(slot @ None) => *slot = Some(content),

@@ -1,17 +1,17 @@
-//! The gate: a congestion controller that says whether QUIC may use a path at this moment.
+//! The gate: a congestion controller that decides whether QUIC may use a path at this moment.
 //!
-//! noq sends on a path while what is in flight and one more datagram fit the `window()` of its controller
-//! (`Connection::path_congestion_check`, noq-proto 1.4), and takes the first such path. A window of 0 keeps it off
-//! a path. [`GatedController`] wraps the controller of a path; the carrier holds another one of the same path and moves it.
+//! noq sends on a path while the bytes in flight and one more datagram fit the `window()` of its controller
+//! (`Connection::path_congestion_check`, noq-proto 1.4), and takes the first such path. A window of 0 excludes a path.
+//! [`GatedController`] wraps the controller of a path; the carrier holds another one of the same path and moves it.
 //!
-//! | call | what happens |
+//! | call | effect |
 //! | --- | --- |
-//! | `window` | open: the controller's; closed: 0; granted: without limit, for what has been admitted by [`GatedController::has_room`], and for signs of life on a path that does not answer |
-//! | `metrics` | never gated; a window without limit and no rate switch noq's pacer off: [`Pacer`] is asked before a datagram is given to QUIC |
-//! | `on_packet_sent`, `on_ack`, `on_packet_lost` | mirror of the bytes in flight; `on_end_acks` sets it right |
-//! | `app_limited` | replaced by the tunnel's view: QUIC never has a backlog, as nothing waits inside it. A path limits if there is a backlog and no room, or if its window was full, whatever other paths took then; for BBR and rates: windows that grow have a rule of their own ([`LabController::with_rate_limited_increase`]) |
-//! | `on_cwnd_limited` | forwarded only while open: closed, it is we who limit |
-//! | `on_packet_sent`, `on_mtu_update` | what is longer than the MTU is a probe of it: [`MtuSearch`] |
+//! | `window` | open: the controller's; closed: 0; granted: without limit, for datagrams admitted by [`GatedController::has_room`], and for keep-alives on a path that does not answer |
+//! | `metrics` | never gated; a window without limit and no rate disable noq's pacer: [`Pacer`] is checked before a datagram is passed to QUIC |
+//! | `on_packet_sent`, `on_ack`, `on_packet_lost` | mirror of the bytes in flight; `on_end_acks` corrects it |
+//! | `app_limited` | replaced by the tunnel's view: QUIC never has a backlog, because no data wait inside it. A path limits if there is a backlog and no room, or if its window was full, even if other paths took data then; for BBR and rates: windows that grow have a rule of their own ([`LabController::with_rate_limited_increase`]) |
+//! | `on_cwnd_limited` | forwarded only while open: when closed, the tunnel is the limit |
+//! | `on_packet_sent`, `on_mtu_update` | a packet longer than the MTU is a probe of it: [`MtuSearch`] |
 //! | `clone_box` | shares everything: noq clones when the peer's port changes |
 
 use super::pacer::Pacer;
@@ -27,19 +27,20 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-/// How long the smallest RTT is that of the path: as long as `net.ipv4.tcp_min_rtt_wlen` of Linux. A route may become longer under
-/// the same addresses, as with a mobile line that moves, and what it has gained would be taken for a queue indefinitely. Much shorter, it
-/// would be that of a standing queue, which a path under load always has.
+/// Window of the minimum RTT: as long as `net.ipv4.tcp_min_rtt_wlen` of Linux. A route may become longer
+/// between the same addresses, as on a mobile link that moves, and the difference would count as a queue
+/// indefinitely. In a much shorter window the minimum would include the standing queue that a path under load
+/// always has.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
 
-/// What QUIC may do on the path.
+/// Permission of QUIC to send on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GateMode {
-    /// As the controller says.
+    /// As the controller permits.
     Open,
-    /// Nothing that is congestion controlled.
+    /// No packets that are congestion controlled.
     Closed,
-    /// Anything.
+    /// Any packets.
     Granted,
 }
 
@@ -48,9 +49,9 @@ struct Shared {
     mode: GateMode,
     clock: Clock,
     in_flight: u64,
-    /// There is a backlog that this path cannot take: what `app_limited` denies.
+    /// Whether there is a backlog that this path cannot take: the opposite of `app_limited`.
     limited: bool,
-    /// Number of the last packet that has filled the window: it and those before it were sent by a path that was fully used.
+    /// Number of the last packet that has filled the window: it and those before it were sent while the path was fully used.
     filled_by: Option<u64>,
     pacer: Pacer,
     mtu: MtuSearch,
@@ -59,13 +60,13 @@ struct Shared {
     min_rtt: Option<WindowedFilter>,
     latest_rtt: Option<Duration>,
     rate: PathRate,
-    /// Since when something is unanswered; `None` if nothing is.
+    /// Time since which a packet is unanswered; `None` if none is.
     waiting_since: Option<Time>,
-    /// When an acknowledgement came last.
+    /// Time of the last acknowledgement.
     answered: Option<Time>,
 }
 
-/// A controller of noq, and the carrier's handle to it. The lock is never waited for: one thread uses it.
+/// A controller of noq, and the carrier's handle to it. The lock is never contended: one thread uses it.
 #[derive(Clone)]
 pub(crate) struct GatedController(Arc<Mutex<Shared>>);
 
@@ -81,7 +82,7 @@ impl std::fmt::Debug for GatedController {
 }
 
 impl GatedController {
-    /// An open gate on a path with an RTT of `srtt` until there is a sample.
+    /// Creates an open gate on a path, with `srtt` as its RTT until there is a sample.
     pub(crate) fn new(now: Time, inner: LabController, mtu: MtuSearch, srtt: Duration) -> Self {
         let mut pacer = Pacer::new(now);
         inner.set_full_packet(mtu.current().into());
@@ -112,7 +113,7 @@ impl GatedController {
         self.lock().mode = mode;
     }
 
-    /// The congestion control as it is now.
+    /// Current congestion control.
     pub(crate) fn control(&self) -> LabController {
         self.lock().inner.clone()
     }
@@ -122,7 +123,7 @@ impl GatedController {
         self.lock().srtt
     }
 
-    /// Replaces the congestion control; what is in flight stays.
+    /// Replaces the congestion control; the bytes in flight stay.
     pub(crate) fn replace(&self, now: Time, inner: LabController) {
         let mut shared = self.lock();
         shared.inner = inner;
@@ -130,8 +131,8 @@ impl GatedController {
         shared.follow(now);
     }
 
-    /// The path has moved to another address: `other` is its gate from now on, with this one's congestion control.
-    /// What was in flight to the old address no longer counts.
+    /// Hands the congestion control over to `other`, the gate of the path at its new address. Bytes in flight to
+    /// the old address no longer count.
     pub(crate) fn hand_over(&self, now: Time, other: &Self) {
         if !Arc::ptr_eq(&self.0, &other.0) {
             let inner = self.lock().inner.clone();
@@ -143,7 +144,7 @@ impl GatedController {
         }
     }
 
-    /// Largest UDP payload that is known to pass.
+    /// Largest UDP payload that is known to fit the path.
     pub(crate) fn mtu(&self) -> u16 {
         self.lock().mtu.current()
     }
@@ -152,25 +153,25 @@ impl GatedController {
         self.lock().mtu.is_searching()
     }
 
-    /// A probe of the MTU is in flight.
+    /// Whether a probe of the MTU is in flight.
     pub(crate) fn has_mtu_probe(&self) -> bool {
         self.lock().mtu.has_probe()
     }
 
-    /// The probe of the MTU is lost, which noq does not tell.
+    /// Removes the probe of the MTU, which is lost: noq does not report this.
     pub(crate) fn forget_mtu_probe(&self) {
         let mut shared = self.lock();
         let bytes = shared.mtu.forget_probe();
         shared.lose(bytes);
     }
 
-    /// QUIC has nothing to send.
+    /// Records that QUIC has nothing to send.
     pub(crate) fn pause_mtu_search(&self) {
         self.lock().mtu.pause();
     }
 
-    /// When a full datagram may leave beside `granted` ones that will: not after `now` if at once, `None` while the
-    /// window is full.
+    /// Time at which a full datagram may leave in addition to `granted` ones: at most `now` if immediately, `None`
+    /// while the window is full.
     pub(crate) fn room(&self, now: Time, granted: u64) -> Option<Time> {
         let shared = self.lock();
         let mtu = u64::from(shared.mtu.current());
@@ -179,20 +180,20 @@ impl GatedController {
         fits.then(|| shared.pacer.when(now, bytes))
     }
 
-    /// Whether a full datagram may leave now beside `granted` ones that will.
+    /// Whether a full datagram may leave now in addition to `granted` ones.
     pub(crate) fn has_room(&self, now: Time, granted: u64) -> bool {
         self.room(now, granted).is_some_and(|time| time <= now)
     }
 
-    /// Whether the window takes `fragments` datagrams beside `granted` ones that will leave; an empty one takes any number, as it
-    /// will not become larger by waiting.
+    /// Whether the window has room for `fragments` datagrams in addition to `granted` ones; an empty one accepts any number,
+    /// because waiting does not enlarge it.
     pub(crate) fn takes(&self, granted: u64, fragments: u64) -> bool {
         let shared = self.lock();
         let bytes = (granted + fragments) * u64::from(shared.mtu.current());
         shared.in_flight + granted == 0 || shared.in_flight + bytes <= shared.inner.window()
     }
 
-    /// Whether a backlog waits that this path cannot take.
+    /// Sets whether there is a backlog that this path cannot take.
     pub(crate) fn set_limited(&self, limited: bool) {
         self.lock().limited = limited;
     }
@@ -214,9 +215,9 @@ impl GatedController {
         self.lock().min_rtt()
     }
 
-    /// The RTT that a packet which leaves now is expected to have, of a path whose smoothed RTT is `srtt`. While nothing is
-    /// in flight, what the latest sample has beyond the smallest RTT, the time of a queue, passes as time does: the path
-    /// is not measured then, and one that was left with a queue would be taken for slow as long as it is not used.
+    /// Expected RTT of a packet that leaves now, on a path whose smoothed RTT is `srtt`. While nothing is in flight, the
+    /// excess of the latest sample over the minimum RTT, a queueing delay, decreases with time: the path is not measured
+    /// then, and one that was left with a queue would count as slow until it is used again.
     pub(crate) fn expected_rtt(&self, now: Time, srtt: Duration) -> Duration {
         let shared = self.lock();
         match (shared.in_flight, shared.min_rtt().zip(shared.latest_rtt), shared.answered) {
@@ -236,9 +237,9 @@ impl GatedController {
     }
 }
 
-/// Bytes/s to pace at: a controller's own rate, or its window in an RTT and a quarter more (RFC 9002 section 7.7). In slow start twice
-/// its window, as long as that is below half the threshold, as Linux does (`net.ipv4.tcp_pacing_ss_ratio`): a slow start inside brings
-/// twice in an RTT what the last one brought, in bursts.
+/// Bytes/s to pace at: a controller's own rate, or its window in an RTT and a quarter more (RFC 9002 section
+/// 7.7). In slow start twice its window, while that is below half the threshold, as in Linux
+/// (`net.ipv4.tcp_pacing_ss_ratio`): a slow start of an inner flow doubles its packets every RTT, in bursts.
 fn rate(inner: &LabController, srtt: Duration) -> u64 {
     let metrics = Controller::metrics(inner);
     metrics.pacing_rate.unwrap_or_else(|| {
@@ -250,7 +251,7 @@ fn rate(inner: &LabController, srtt: Duration) -> u64 {
 }
 
 impl Shared {
-    /// The pacer follows window, rate and RTT.
+    /// Updates the pacer from window, rate and RTT.
     fn follow(&mut self, now: Time) {
         let rate = rate(&self.inner, self.srtt);
         self.pacer.set_rate(now, rate, self.mtu.current());
@@ -271,7 +272,7 @@ impl Shared {
         !self.limited && number.zip(self.filled_by).is_none_or(|(number, filled_by)| number > filled_by)
     }
 
-    /// A probe of the MTU is no longer in flight; without anything else, nothing is unanswered.
+    /// Removes a probe of the MTU from the bytes in flight; without other packets, none is unanswered.
     fn lose(&mut self, bytes: u64) {
         if bytes > 0 {
             self.in_flight = self.in_flight.saturating_sub(bytes);
@@ -348,7 +349,7 @@ impl Controller for GatedController {
     ) {
         let mut shared = self.lock();
         if persistent {
-            // RFC 9002 section 5.3: the next sample is the smallest RTT, as the path may be another one
+            // RFC 9002 section 5.3: the next sample is the smallest RTT, because the path may be another one
             (shared.min_rtt, shared.rate) = (None, PathRate::default());
         }
         shared.inner.on_congestion_event(now, sent, persistent, ecn, lost_bytes, largest_lost);
@@ -397,7 +398,7 @@ impl Controller for GatedController {
     }
 }
 
-/// The gate that noq uses on a path: the factory that noq calls is not told which path it is for.
+/// Gate that noq uses on a path: noq does not pass the path to the factory.
 pub(crate) fn of_path(
     connection: &noq_proto::Connection,
     path: noq_proto::PathId,
@@ -406,7 +407,7 @@ pub(crate) fn of_path(
     controller.downcast::<GatedController>().ok().map(|gate| *gate)
 }
 
-/// Makes gates with the congestion control of one path, until [`GatedController::replace`].
+/// Factory of gates with the congestion control of one path, until [`GatedController::replace`].
 pub(crate) struct GatedControllerFactory {
     pub(crate) make: Box<dyn Fn() -> LabController + Send + Sync>,
     pub(crate) initial_rtt: Duration,

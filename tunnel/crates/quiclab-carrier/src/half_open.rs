@@ -1,35 +1,36 @@
-//! Connections of a server that are not bound to a session yet, by source prefix: how many there may be, and who has to prove
-//! its address first.
+//! Connections of a server that are not bound to a session yet, by source prefix: their limits, and the clients that must
+//! prove their address first.
 //!
 //! | an Initial packet | accepted | else |
 //! | --- | --- | --- |
-//! | its address is not validated | 4 connections of its prefix, a quarter of all | Retry (RFC 9000 section 8.1.2): 4096 in a second, and beyond that 32 for each prefix |
-//! | it has a token of a Retry packet | a quarter of all for its prefix, all together | no answer |
+//! | with an unvalidated address | 4 connections of its prefix, a quarter of all | Retry (RFC 9000 section 8.1.2): 4096 in a second, and beyond that 32 for each prefix |
+//! | with a token of a Retry packet | a quarter of all for its prefix, all together | no answer |
 //!
-//! A host can send from any address of its own prefix, which is therefore what is counted: /24 of IPv4, and /56 of IPv6, which
-//! one customer has (RFC 6177). Hosts of one prefix share its limits. Retry needs no memory at the server, and is shorter than any
-//! Initial packet: a tenth.
+//! A host can send from any address of its own prefix, so prefixes are counted: /24 of IPv4, and /56 of IPv6, which one customer
+//! has (RFC 6177). Hosts of one prefix share its limits. Retry needs no memory at the server, and is shorter than any Initial
+//! packet: a tenth.
 //!
-//! Whoever forges addresses of a prefix gets no further, as Retry packets go to those who have the addresses. A client in it
-//! gets one, too, and is let in with the token, unless thousands of packets are forged in a second. The 32 of each prefix are
-//! for clients of the others then.
+//! An attacker that forges addresses of a prefix gets no further, because Retry packets go to the owners of the addresses. A
+//! client in the prefix also gets one, and is accepted with the token, unless thousands of packets are forged per second.
+//! Then the 32 per prefix are for clients of the other prefixes.
 
 use quiclab_core::{Duration, Time};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Connections of a prefix before the addresses in it must be validated.
+/// Number of connections of a prefix above which the addresses in it must be validated.
 pub(crate) const UNVALIDATED_PER_PREFIX: usize = 4;
-/// Retry packets for all in [`PERIOD`]. Each takes one key derivation and one sealed token; so many of them are about 5 Mbit/s.
+/// Maximum number of Retry packets in [`PERIOD`]. Each takes one key derivation and one sealed token; this number of them is
+/// about 5 Mbit/s.
 const RETRIES: u32 = 4096;
-/// Retry packets for a prefix in [`PERIOD`], beyond those.
+/// Maximum number of further Retry packets for a prefix in [`PERIOD`].
 const RETRIES_PER_PREFIX: u32 = 32;
 const PERIOD: Duration = Duration::from_secs(1);
-/// Prefixes whose Retry packets are counted. Beyond, they are sent without a limit: whoever forges so many prefixes would shut
-/// others out otherwise.
+/// Maximum number of prefixes whose Retry packets are counted. Above it, they are sent without a limit: otherwise an attacker
+/// that forges this many prefixes would lock out others.
 const MAX_COUNTED_PREFIXES: usize = 4096;
 
-/// What is counted together.
+/// Addresses that are counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SourcePrefix {
     /// The first 24 bits.
@@ -53,7 +54,7 @@ impl SourcePrefix {
     }
 }
 
-/// What becomes of an Initial packet.
+/// Decision about an Initial packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     Accept,
@@ -73,7 +74,7 @@ impl Retries {
         Self { start, count: 0 }
     }
 
-    /// Whether there may be one more; it counts.
+    /// Counts a packet; returns whether it is within `most`.
     fn take(&mut self, now: Time, most: u32) -> bool {
         if self.is_over(now) {
             *self = Self::new(now);
@@ -88,18 +89,18 @@ impl Retries {
     }
 }
 
-/// The connections that are not bound, and the Retry packets of the last second.
+/// Unbound connections, and the Retry packets of the last second.
 #[derive(Debug)]
 pub(crate) struct HalfOpen {
     most: usize,
     total: usize,
-    /// Prefixes with a connection.
+    /// Number of connections by prefix.
     connections: BTreeMap<SourcePrefix, usize>,
-    /// Start of a period and Retry packets in it for all.
+    /// Start of a period and Retry packets in it for all prefixes.
     shared: Retries,
-    /// The same for each prefix, beyond those; entries whose period is over are removed when there are too many.
+    /// Further Retry packets by prefix; entries whose period is over are removed when there are too many.
     retries: BTreeMap<SourcePrefix, Retries>,
-    /// When they were last.
+    /// Time of the last removal.
     swept: Time,
 }
 
@@ -119,8 +120,8 @@ impl HalfOpen {
         self.total
     }
 
-    /// An Initial packet arrives from an address in `prefix`, which is `validated` or not. Whoever accepts it calls
-    /// [`HalfOpen::opened`].
+    /// Decides about an Initial packet from an address in `prefix`, which is `validated` or not. A caller that
+    /// accepts it calls [`HalfOpen::opened`].
     pub(crate) fn admit(&mut self, now: Time, prefix: SourcePrefix, validated: bool) -> Admission {
         let of_prefix = self.connections.get(&prefix).copied().unwrap_or(0);
         let quarter = self.most.div_ceil(4);
@@ -151,13 +152,13 @@ impl HalfOpen {
         self.retries.entry(prefix).or_insert(Retries::new(now)).take(now, RETRIES_PER_PREFIX)
     }
 
-    /// A connection begins.
+    /// Records the beginning of a connection.
     pub(crate) fn opened(&mut self, prefix: SourcePrefix) {
         self.total += 1;
         *self.connections.entry(prefix).or_default() += 1;
     }
 
-    /// It is bound to a session, or forgotten.
+    /// Records that a connection is bound to a session, or discarded.
     pub(crate) fn closed(&mut self, prefix: SourcePrefix) {
         let Some(count) = self.connections.get_mut(&prefix) else { return };
         self.total -= 1;
@@ -189,7 +190,7 @@ mod tests {
         assert_ne!(prefix("2001:db8:0:1200::1"), prefix("2001:db8:0:1300::1"));
     }
 
-    /// As many connections as `prefix` gets.
+    /// Opens connections until `prefix` is refused; returns their number.
     fn open(half_open: &mut HalfOpen, prefix: SourcePrefix, validated: bool) -> usize {
         (0..1000)
             .take_while(|_| {
@@ -210,7 +211,7 @@ mod tests {
         assert_eq!(half_open.admit(at(0), one, false), Admission::Retry);
         assert_eq!(open(&mut half_open, one, true), 12, "16 together");
         assert_eq!(half_open.admit(at(0), one, true), Admission::Ignore);
-        // 16 are a quarter of all: from now on all must be validated, which the others can do
+        // 16 are a quarter of all: from now on all must be validated, which the other prefixes can do
         assert_eq!(open(&mut half_open, other, false), 0);
         assert_eq!(half_open.admit(at(0), other, false), Admission::Retry);
         assert_eq!(open(&mut half_open, other, true), 16);
@@ -229,7 +230,7 @@ mod tests {
         let mut half_open = HalfOpen::new(4);
         let [one, other] = ["2001:db8::1", "203.0.113.1"].map(prefix);
         half_open.opened(one);
-        // so many in the second from `from` on, evenly, or all at its end
+        // `packets` in the second from `from` on, evenly spaced, or all at its end
         let mut count = |from: u64, packets: u64, at_end: bool, prefix| {
             let time = |number| at(from + if at_end { 999 } else { number * 999 / packets });
             let admissions = (0..packets).map(|number| half_open.admit(time(number), prefix, false));
@@ -245,7 +246,7 @@ mod tests {
     fn a_client_among_forged_packets_of_its_prefix_gets_in() {
         let mut half_open = HalfOpen::new(64);
         let one = prefix("198.51.100.1");
-        // 3000 forged in each second; none of them has a token, and connections without an answer end after three seconds
+        // 3000 forged per second; none of them has a token, and connections without an answer end after three seconds
         let mut opened = std::collections::VecDeque::new();
         for number in 0..30_000_u64 {
             let now = number / 3;
@@ -271,7 +272,7 @@ mod tests {
         half_open.opened(prefix("198.51.100.1"));
         for number in 0..100_000_u32 {
             let forged = SourcePrefix::of(IpAddr::from((number << 8).to_be_bytes()));
-            // 100,000 in a second
+            // 100,000 per second
             assert_eq!(half_open.admit(at(u64::from(number) / 100), forged, false), Admission::Retry);
         }
         assert!(half_open.retries.len() <= MAX_COUNTED_PREFIXES);

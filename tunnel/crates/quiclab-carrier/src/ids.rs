@@ -1,8 +1,9 @@
-//! Connection IDs that an end recognises as its own, also after a restart.
+//! Connection IDs that an endpoint recognises as its own, also after a restart.
 //!
-//! Four random bytes, and four bytes of their HMAC under a key derived from the identity of the end. A packet with a short header
-//! that belongs to no connection is answered with a stateless reset (RFC 9000 section 10.3) if the ID in it is one of these, and with
-//! nothing if it is junk. QUIC-LB has IDs with a meaning for servers as well (draft-ietf-quic-load-balancers).
+//! Four random bytes, and four bytes of their HMAC under a key derived from the identity of the end. A packet
+//! with a short header that belongs to no connection is answered with a stateless reset (RFC 9000 section
+//! 10.3) if its ID is one of these, and otherwise ignored. QUIC-LB has IDs with a meaning for servers as well
+//! (draft-ietf-quic-load-balancers).
 
 use noq_proto::{ConnectionId, ConnectionIdGenerator, InvalidCid};
 use ring::hmac;
@@ -12,7 +13,7 @@ use std::time::Duration;
 const NONCE: usize = 4;
 const LENGTH: usize = quiclab_stacks::library::ID_LENGTH;
 
-/// Issues them.
+/// Generator of such IDs.
 pub(crate) struct OwnIds(hmac::Key);
 
 impl OwnIds {

@@ -1,4 +1,4 @@
-//! Identities: Ed25519 keys (RFC 8032), and the other ends that have them.
+//! Identities: Ed25519 keys (RFC 8032), and the peers that have them.
 
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ impl SecretKey {
         &self.0
     }
 
-    /// The public key that belongs to it.
+    /// The corresponding public key.
     #[must_use]
     pub fn public(&self) -> PublicKey {
         let pair = Ed25519KeyPair::from_seed_unchecked(&self.0).expect("any 32 bytes are a private key");
@@ -44,10 +44,10 @@ impl SecretKey {
 }
 
 impl PublicKey {
-    /// Stands for the key of a server that is not an Ed25519 key.
+    /// Placeholder for the key of a server that is not an Ed25519 key.
     pub const NONE: Self = Self([0; 32]);
 
-    /// The key of these bytes; whether they are a point of the curve shows when a signature is checked.
+    /// Creates a key from these bytes; whether they are a point of the curve is checked with a signature.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
@@ -59,7 +59,7 @@ impl PublicKey {
         &self.0
     }
 
-    /// The key in a `SubjectPublicKeyInfo` of Ed25519; `None` if it is anything else.
+    /// The key in a `SubjectPublicKeyInfo` of Ed25519; `None` for other keys.
     #[must_use]
     pub fn from_spki(spki: &[u8]) -> Option<Self> {
         Some(Self(spki.strip_prefix(&SPKI_PREFIX)?.try_into().ok()?))
@@ -71,33 +71,33 @@ impl PublicKey {
     }
 }
 
-/// The other ends that are known. Each has one key, or several while it gets another: a session belongs to the end, whichever key
-/// it has proved.
+/// Known peers. Each has one key, or several while its key is replaced: a session belongs to the peer, whichever key it has
+/// proved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownPeers(BTreeMap<PublicKey, usize>);
 
 impl KnownPeers {
-    /// Those with these keys, each of which belongs to one end.
+    /// Peers with these keys, each of which belongs to one peer.
     #[must_use]
     pub fn new(peers: impl IntoIterator<Item = impl IntoIterator<Item = PublicKey>>) -> Self {
         let numbered = peers.into_iter().enumerate();
         Self(numbered.flat_map(|(peer, keys)| keys.into_iter().map(move |key| (key, peer))).collect())
     }
 
-    /// Whether the key is one of theirs.
+    /// Whether the key belongs to a known peer.
     #[must_use]
     pub fn has(&self, key: PublicKey) -> bool {
         self.0.contains_key(&key)
     }
 
-    /// Whether both keys are those of one end.
+    /// Whether both keys belong to one peer.
     #[must_use]
     pub fn is_same(&self, one: PublicKey, other: PublicKey) -> bool {
         one == other || self.0.get(&one).is_some_and(|peer| self.0.get(&other) == Some(peer))
     }
 }
 
-/// Ends with one key each.
+/// Peers with one key each.
 impl FromIterator<PublicKey> for KnownPeers {
     fn from_iter<I: IntoIterator<Item = PublicKey>>(keys: I) -> Self {
         Self::new(keys.into_iter().map(|key| [key]))

@@ -1,9 +1,10 @@
 //! noq as the carrier of a tunnel: `noq-proto` 1.4, unchanged, under quiclab's path scheduler.
 //!
-//! Datagrams (RFC 9221) over one connection per path, bound into one session, or over one connection with several
-//! paths (draft-ietf-quic-multipath-21), or for ends of other makers CONNECT-IP over one connection ([`connect_ip`]); congestion control is quiclab's. [`TunnelEndpoint`] is the QUIC endpoint of a process
-//! with all its sessions, [`NoqCarrier`] an endpoint with one session between fixed addresses. Both are pure: they take
-//! `now`, and open no sockets.
+//! Datagrams (RFC 9221) over one connection per path, bound into one session, or over one connection with
+//! several paths (draft-ietf-quic-multipath-21), or, for endpoints of other implementations, CONNECT-IP over
+//! one connection ([`connect_ip`]); congestion control is quiclab's. [`TunnelEndpoint`] is the QUIC endpoint
+//! of a process with all its sessions, [`NoqCarrier`] an endpoint with one session between fixed addresses.
+//! Both are pure: they take `now`, and open no sockets.
 
 mod address_validation;
 mod config;
@@ -64,7 +65,7 @@ pub use tunnel_endpoint::TunnelEndpoint;
 use quiclab_core::MetricGroup;
 use quiclab_transport::CarrierStack;
 
-/// The stacks that this crate makes carriers of tunnels.
+/// Stacks of this crate that are carriers of tunnels.
 pub static CARRIERS: &[&dyn CarrierStack] = &[&noq_carrier::NoqTunnels];
 
 /// The metrics of sessions, for documents and schemas.

@@ -1,13 +1,13 @@
-//! Whether a path answers: the tunnel's view, faster than QUIC's idle timeout and for each path alone.
+//! Liveness of a path as the tunnel detects it: faster than QUIC's idle timeout and separately for each path.
 //!
 //! | | |
 //! | --- | --- |
-//! | dead | something has been unanswered for the longer of 3 PTO and 500 ms |
-//! | asked | while silent, by a PING each keep-alive interval; while dead, four times a second |
+//! | dead | a packet has been unanswered for the longer of 3 PTO and 500 ms |
+//! | probed | while silent, by a PING every keep-alive interval; while dead, four times a second |
 //! | alive again | with the first acknowledgement |
 //!
 //! PTO without the peer's delay of acknowledgements is smoothed RTT + 4 · its variation (RFC 9002 section 6.2.1);
-//! noq does not tell the variation, so half the RTT is taken, as for a first sample, and 25 ms are added.
+//! noq does not report the variation, so half the RTT is used, as for a first sample, and 25 ms are added.
 
 use super::gated_controller::GatedController;
 use quiclab_core::{Duration, Time};
@@ -16,26 +16,26 @@ pub(super) const MIN_SILENCE: Duration = Duration::from_millis(500);
 pub(super) const PROBE_INTERVAL: Duration = Duration::from_millis(250);
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 
-/// How long an answer may take: 3 PTO, at least [`MIN_SILENCE`].
+/// Maximum time of an answer: 3 PTO, at least [`MIN_SILENCE`].
 pub(super) fn patience(srtt: Duration) -> Duration {
     let pto = srtt * 3 + MAX_ACK_DELAY;
     MIN_SILENCE.max(pto * 3)
 }
 
-/// What a look at the clock says.
+/// Result of a check at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LivenessCheck {
-    /// It has died or come back: whether it is alive now.
+    /// Whether the path is alive, if that has changed.
     pub(crate) changed: Option<bool>,
-    /// A PING is due.
+    /// Whether a PING is due.
     pub(crate) ask: bool,
 }
 
-/// The state of a path.
+/// Liveness of a path.
 #[derive(Clone, Debug)]
 pub(crate) struct Liveness {
     keep_alive: Duration,
-    /// `None` while alive.
+    /// Time since which it is dead; `None` while alive.
     dead_since: Option<Time>,
     asked: Time,
 }
@@ -49,7 +49,7 @@ impl Liveness {
         self.dead_since.is_none()
     }
 
-    /// The peer says that it does not answer: it must prove itself.
+    /// Marks the path as suspect because the peer reports that it does not answer: it must be probed.
     pub(crate) fn mark_suspect(&mut self, now: Time) {
         if self.is_alive() {
             self.dead_since = Some(now);
@@ -57,22 +57,22 @@ impl Liveness {
         }
     }
 
-    /// It was asked after `time`.
+    /// Whether it was probed after `time`.
     pub(crate) fn asked_since(&self, time: Time) -> bool {
         self.asked > time
     }
 
-    /// How long ago it was asked.
+    /// Time since it was probed.
     pub(crate) fn asked_for(&self, now: Time) -> Duration {
         now.since(self.asked)
     }
 
-    /// It is asked now.
+    /// Records that it is probed now.
     pub(crate) fn ask(&mut self, now: Time) {
         self.asked = now;
     }
 
-    /// When to look again.
+    /// Time of the next check.
     pub(crate) fn deadline(&self, gate: &GatedController, srtt: Duration) -> Time {
         if self.dead_since.is_some() {
             return self.asked + PROBE_INTERVAL;

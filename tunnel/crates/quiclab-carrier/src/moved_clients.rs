@@ -1,8 +1,8 @@
 //! Clients that move to another address (RFC 9000 section 9).
 //!
-//! Congestion control is reset at another host address, which may be another path, and retained if only the port changes
-//! (section 9.4). If the client returns to the last validated address, as after a packet that was copied and sent from elsewhere, that address has its
-//! congestion control again.
+//! Congestion control is reset at another host address, which may be another path, and retained if only the
+//! port changes (section 9.4). If the client returns to the last validated address, as after a packet that
+//! was copied and sent from another host, the congestion control of that address is restored.
 
 use super::address_validation::{AddressValidation, Progress};
 use super::connection::ConnectionKey;
@@ -12,7 +12,7 @@ use quiclab_core::Time;
 use std::net::SocketAddr;
 
 impl TunnelEndpoint {
-    /// A packet of a connection arrives from `remote`. Returns the address that QUIC is to take it for, if that is another one.
+    /// Handles a packet of a connection from `remote`. Returns the source address to pass to QUIC, if it is a different one.
     pub(super) fn seen_as(
         &mut self,
         now: Time,
@@ -42,7 +42,7 @@ impl TunnelEndpoint {
         None
     }
 
-    /// Follows the client of a connection to the addresses that QUIC sends to now.
+    /// Updates the addresses of a connection's client to those that QUIC now sends to.
     pub(super) fn follow_client(&mut self, now: Time, key: ConnectionKey) {
         let Some(conn) = self.connections.get_mut(&key).filter(|conn| conn.bound && !conn.over) else {
             return;
@@ -63,7 +63,7 @@ impl TunnelEndpoint {
             if let Some(ip) = tuple.local_ip() {
                 track.local.set_ip(ip);
             }
-            // QUIC may have made another controller
+            // QUIC may have created another controller
             if let Some(gate) = gated_controller::of_path(&conn.quic, id) {
                 track.gate.hand_over(now, &gate);
                 track.gate = gate;

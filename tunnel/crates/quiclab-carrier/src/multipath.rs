@@ -1,15 +1,15 @@
-//! One connection with several paths (draft-ietf-quic-multipath-21): how a client opens them, and what is moved
-//! at run time.
+//! One connection with several paths (draft-ietf-quic-multipath-21): how a client opens them and moves them at
+//! run time.
 //!
 //! | | |
 //! | --- | --- |
-//! | first path | each in turn until one connects; the others are opened when the session is |
+//! | first path | each in turn until one connects; the others are opened with the session |
 //! | largest datagram | that of the smallest path: noq knows one limit for all |
 //! | a dead path | status Backup on both ends: noq acknowledges all paths on the first one that is Available |
-//! | control messages | noq sends stream data again only when it is declared lost, by an acknowledgement on the same path or as the path is abandoned: a path that fails with some in flight is abandoned, as soon as another one answers |
+//! | control messages | noq retransmits stream data only when they are declared lost, by an acknowledgement on the same path or as the path is abandoned: a path that fails with data in flight is abandoned as soon as another one answers |
 //! | a path that moves | another one is opened before it is abandoned: there may be no other |
-//! | a restarted server | noq knows the token of the first path only: what looks like a reset, while no path answers, begins a second connection with the session's token, and what the server says to that decides |
-//! | numbers | the client tells which number the path of an identifier has ([`Frame::Path`]); until then the server sends nothing of the tunnel on it, but QUIC's own frames |
+//! | a restarted server | noq knows the token of the first path only: an apparent reset, while no path answers, begins a second connection with the session's token, and the server's answer decides |
+//! | numbers | the client announces the number of the path with an identifier ([`Frame::Path`]); until then the server sends only QUIC's own frames on it |
 
 use super::connection::ConnectionKey;
 use super::connection_events::CLOSED;
@@ -22,9 +22,9 @@ use noq_proto::{FourTuple, PathError, PathId, PathStatus};
 use quiclab_core::{Duration, Role, Time};
 use std::net::SocketAddr;
 
-/// A path that is not established by then is given up.
+/// Time after which a path that is not established is given up.
 const OPENING: Duration = Duration::from_secs(5);
-/// The next attempt while the peer has given no connection identifiers for another path.
+/// Time until the next attempt while the peer has issued no connection IDs for another path.
 const WITHOUT_IDS: Duration = Duration::from_millis(50);
 
 impl TunnelEndpoint {
@@ -92,8 +92,9 @@ impl TunnelEndpoint {
         next
     }
 
-    /// What may be a stateless reset has arrived, but no connection has its token. If no path of the session answers, the server may have
-    /// lost it: a second connection finds out. Nothing ends before it has proved the server's key, because any host can send such a packet.
+    /// Handles a possible stateless reset whose token no connection has. If no path of the session answers,
+    /// the server may have lost it: a second connection determines this. The session does not end before that
+    /// connection has proved the server's key, because any host can send such a packet.
     pub(super) fn doubt(&mut self, now: Time, local: SocketAddr, remote: SocketAddr) {
         let between = |slot: &SessionPath| slot.is_between(local, remote) && !slot.removed;
         let found = self.sessions.iter().find_map(|(id, session)| {
@@ -117,7 +118,7 @@ impl TunnelEndpoint {
         *slot = SessionPath { endpoint: slot.endpoint, ..before };
     }
 
-    /// A path has proved to reach the peer.
+    /// Handles the validation of a path.
     pub(super) fn path_established(&mut self, now: Time, key: ConnectionKey, path: PathId) {
         let Some(conn) = self.connections.get_mut(&key) else { return };
         let Some(id) = conn.session else { return };
@@ -136,7 +137,7 @@ impl TunnelEndpoint {
         self.bind(now, id, key, slot, path);
     }
 
-    /// The server knows that a path exists, or its number; with both, it is used.
+    /// Handles the server's knowledge of a path or of its number; with both, the path is used.
     pub(super) fn path_named(&mut self, now: Time, key: ConnectionKey, path: PathId) {
         let keep_alive = self.config().keep_alive;
         let Some(conn) = self.connections.get_mut(&key) else { return };
@@ -155,14 +156,14 @@ impl TunnelEndpoint {
         if conn.of_id(path).is_none() {
             conn.track(now, path, None, (local, tuple.remote()), keep_alive);
         }
-        // what the client says of the former path may have been lost on it
+        // the client's messages about the former path may have been lost on it
         self.bind(now, id, key, slot, path);
         if let Some(conn) = self.connections.get_mut(&key) {
             conn.abandon_left(now);
         }
     }
 
-    /// QUIC has given a path up, or the peer has.
+    /// Handles a path that QUIC or the peer has abandoned.
     pub(super) fn path_abandoned(&mut self, now: Time, key: ConnectionKey, path: PathId) {
         let Some(conn) = self.connections.get_mut(&key) else { return };
         let slot = conn.of_id(path).and_then(|track| track.slot);
@@ -176,7 +177,7 @@ impl TunnelEndpoint {
         self.maintain(now, id);
     }
 
-    /// Removes a path of a client's session for good.
+    /// Removes a path of a client's session permanently.
     ///
     /// # Errors
     /// If there is no such session or path.
@@ -198,7 +199,7 @@ impl TunnelEndpoint {
         Ok(())
     }
 
-    /// The local address of a client's path has changed. A connection of its own migrates (RFC 9000 section 9);
+    /// Handles a new local address of a client's path. A connection of its own migrates (RFC 9000 section 9);
     /// in a multipath connection another path is opened instead.
     ///
     /// # Errors
@@ -223,7 +224,7 @@ impl TunnelEndpoint {
         if multipath {
             self.set_up(session, path, false);
             match self.connections.get_mut(&key).filter(|conn| conn.bound) {
-                // it is abandoned when QUIC has opened the next one: there may be no other
+                // it is abandoned when QUIC has opened the next one, because there may be no other
                 Some(conn) => conn.leave(path, None),
                 None => self.leave(now, session, key, path),
             }
@@ -240,7 +241,7 @@ impl TunnelEndpoint {
         Ok(())
     }
 
-    /// A path leaves its connection, which is closed if it was the only one.
+    /// Removes a path from its connection, which is closed if it was the only one.
     fn leave(&mut self, now: Time, session: SessionId, key: ConnectionKey, path: usize) {
         let Some(conn) = self.connections.get_mut(&key) else { return };
         let id = conn.of_slot(path).map(|track| track.id);

@@ -9,7 +9,7 @@ use quiclab_core::{Duration, FiveTuple, Protocol, Role};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
-/// As the sockets of two interfaces have them: the kernel chooses the address, and the port is what differs.
+/// Addresses as for sockets of two interfaces: the kernel chooses the address, and only the port differs.
 #[test]
 fn two_paths_to_one_server_leave_by_their_own_sockets() {
     for any in ["0.0.0.0", "[::]"] {
@@ -22,7 +22,7 @@ fn two_paths_to_one_server_leave_by_their_own_sockets() {
         assert_eq!(pair.client.connections_of(session), 1, "one connection has both");
         let used: Vec<_> = (0..2).map(|path| pair.client.addresses(session, path)).collect();
         assert_eq!(used, [1001, 1002].map(|port| Some((local(port), server))));
-        // what both paths say in some seconds: a keep-alive each second
+        // packets of both paths in some seconds: a keep-alive every second
         let mut sources = BTreeSet::new();
         for _ in 0..30 {
             pair.run(Duration::from_millis(95));
@@ -37,10 +37,10 @@ fn two_paths_to_one_server_leave_by_their_own_sockets() {
     }
 }
 
-/// What happens to a path.
+/// Change of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
-    /// Its interface has no address: nothing goes either way, and the client is not told.
+    /// Its interface has no address: no packet passes in either direction, and the client is not informed.
     Gone(usize),
     /// It has a new socket, as after each change of an address.
     Moved(usize),
@@ -50,14 +50,14 @@ enum Change {
 struct Moving {
     pair: Pair,
     session: SessionId,
-    /// The sockets of now; `None`: there is none.
+    /// Current sockets; `None` if there is none.
     sockets: [Option<SocketAddr>; 2],
     next_port: u16,
     closed: usize,
 }
 
 impl Moving {
-    /// First with sockets of these addresses; later ones have the unspecified address.
+    /// Creates a client whose first sockets have these addresses; later ones have the unspecified address.
     fn new(addresses: [IpAddr; 2], mtu_discovery: bool) -> Self {
         let mut pair = Pair::new(|config| {
             config.kind = CarrierKind::Multipath;
@@ -83,7 +83,7 @@ impl Moving {
         }
     }
 
-    /// What arrives for a former socket is lost, and what it has sent.
+    /// Runs for `length`; packets to and from a former socket are lost.
     fn run(&mut self, length: Duration) {
         let sockets = self.sockets;
         self.pair.run_over(length, |from, mut packet| {
@@ -119,7 +119,7 @@ impl Moving {
     }
 }
 
-/// All sequences of up to so many changes.
+/// All sequences of up to `longest` changes.
 fn sequences(longest: usize) -> Vec<Vec<Change>> {
     let all = [Change::Gone(0), Change::Gone(1), Change::Moved(0), Change::Moved(1)];
     let (mut found, mut last) = (Vec::new(), vec![Vec::new()]);
@@ -131,8 +131,8 @@ fn sequences(longest: usize) -> Vec<Vec<Change>> {
     found
 }
 
-/// After all sequences of changes, at times when the client connects or is connected, the paths that are there are used again, by
-/// the same session. If it `returns`, what has gone comes back; else one path stays away.
+/// Checks that after all sequences of changes, at times when the client connects or is connected, the same session uses the
+/// available paths again. If it `returns`, removed paths come back; else one path remains absent.
 fn paths_are_used_again(returns: bool) {
     let addresses = [[[0, 0, 0, 0]; 2], [[10, 1, 0, 2], [10, 1, 1, 2]]];
     let times = [(25, 6), (25, 100), (2000, 0), (2000, 6), (2000, 20), (2000, 100)];

@@ -21,24 +21,24 @@ const PORT: u16 = 4433;
 /// IPv4 and UDP header in bytes.
 const HEADERS: u64 = 28;
 
-/// What a [`NoqCarrier`] is made from.
+/// Configuration of a [`NoqCarrier`].
 #[derive(Clone, Debug)]
 pub struct CarrierSetup {
-    /// Which end.
+    /// Role of this end.
     pub role: Role,
-    /// Which QUIC.
+    /// Kind of carrier.
     pub kind: CarrierKind,
-    /// One for each path.
+    /// Configuration of each path.
     pub paths: Vec<PathConfig>,
-    /// When the client connects.
+    /// Time at which the client connects.
     pub start: Time,
-    /// A session ends when nothing was heard on any path for that long.
+    /// Idle timeout: a session ends after this time without a packet on any path.
     pub idle_timeout: Duration,
     /// Keep-alive interval of an idle path.
     pub keep_alive: Duration,
-    /// Seed of the run; both ends draw from streams of their own.
+    /// Seed of the run; each end uses streams of its own.
     pub seed: u64,
-    /// Name of this end, which names its streams.
+    /// Name of this end, from which the names of its streams are derived.
     pub name: String,
 }
 
@@ -111,20 +111,20 @@ pub struct NoqCarrier {
     endpoint: TunnelEndpoint,
     role: Role,
     count: usize,
-    /// When the client connects; `None` once it has, and for servers.
+    /// Time at which the client connects; `None` after that, and for servers.
     start: Option<Time>,
     session: Option<SessionId>,
     failure: Option<String>,
 }
 
-/// Client's and server's address of path `index`.
+/// Addresses of client and server on path `index`.
 fn addresses(index: usize) -> (SocketAddr, SocketAddr) {
     let octet = u8::try_from(index).expect("paths are at most 64");
     (([10, 3, octet, 1], PORT).into(), ([10, 4, octet, 1], PORT).into())
 }
 
 impl NoqCarrier {
-    /// One end.
+    /// Creates one end.
     ///
     /// # Panics
     /// If there is no path, or more than 64, or a value is not allowed ([`TunnelEndpoint::new`]).
@@ -155,7 +155,7 @@ impl NoqCarrier {
         Self { endpoint, role: setup.role, count, start, session: None, failure: None }
     }
 
-    /// Reads what happened.
+    /// Processes the events of the endpoint.
     fn follow(&mut self) {
         while let Some(event) = self.endpoint.poll_event() {
             match event {
@@ -171,7 +171,7 @@ impl NoqCarrier {
         }
     }
 
-    /// The packet with the addresses of its path.
+    /// Sets the addresses of a packet to those of its path.
     fn addressed(&self, path: usize, mut packet: Packet) -> Packet {
         let (client, server) = addresses(path);
         let (source, destination) = match self.role {
@@ -182,7 +182,7 @@ impl NoqCarrier {
         packet
     }
 
-    /// Path of a packet, by the other end's address.
+    /// Path of a packet, by the peer's address.
     fn path_of(&self, packet: &Packet) -> usize {
         let destination = packet.tuple.destination();
         let found = (0..self.count).find(|&index| {

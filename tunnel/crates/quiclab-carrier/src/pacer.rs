@@ -1,22 +1,22 @@
-//! The pacer of a path: a token bucket, as noq's (`connection/pacing.rs`).
+//! The pacer of a path: a token bucket, as in noq (`connection/pacing.rs`).
 //!
-//! quiclab's, because noq does not report whether its own would let a packet leave now, and a datagram that is given to
-//! QUIC and may not leave collapses the throughput (see [`super`]).
+//! quiclab has its own, because noq does not report whether its own would let a packet leave now, and a datagram that
+//! is given to QUIC and may not leave collapses the throughput (see [`super`]).
 //!
 //! | | noq | here |
 //! | --- | --- | --- |
 //! | rate without one of the controller's | 1.25 windows per smoothed RTT (RFC 9002 section 7.7) | the same |
-//! | capacity | what leaves in 2 ms, between 10 and 256 datagrams, at most 10 ms | the same |
-//! | arithmetic | floating point | integers; what is earned is never rounded away |
-//! | what is paced | all packets | those that carry cargo; other packets use up credit, and do not wait |
+//! | capacity | bytes of 2 ms, between 10 and 256 datagrams, at most 10 ms | the same |
+//! | arithmetic | floating point | integers; credit is never lost by rounding |
+//! | paced packets | all packets | those with tunnel payloads; other packets use credit, and do not wait |
 
 use quiclab_core::{Duration, Time};
 
 /// Nanobytes in a byte: credit is counted in these, so that a nanosecond at any rate in bytes/s is a whole number.
 const NANO: u128 = 1_000_000_000;
-/// Traffic that leaves at once.
+/// Maximum burst, as a duration at the rate.
 const BURST: Duration = Duration::from_millis(2);
-/// The same on a slow path.
+/// Maximum burst on a slow path.
 const MAX_BURST: Duration = Duration::from_millis(10);
 const MIN_BURST_PACKETS: u64 = 10;
 const MAX_BURST_PACKETS: u64 = 256;
@@ -24,18 +24,18 @@ const MAX_BURST_PACKETS: u64 = 256;
 /// A token bucket.
 #[derive(Clone, Debug)]
 pub(crate) struct Pacer {
-    /// Nanobytes.
+    /// Credit in nanobytes.
     credit: u128,
-    /// When it was counted.
+    /// Time at which it was counted.
     counted: Time,
-    /// Bytes/s; 0: not paced.
+    /// Rate in bytes/s; 0 if not paced.
     rate: u64,
-    /// Bytes.
+    /// Capacity in bytes.
     capacity: u64,
 }
 
 impl Pacer {
-    /// A bucket that lets everything pass until it has a rate.
+    /// Creates a bucket without a limit until it has a rate.
     pub(crate) fn new(now: Time) -> Self {
         Self { credit: 0, counted: now, rate: 0, capacity: 0 }
     }
@@ -45,7 +45,7 @@ impl Pacer {
         (self.credit + new).min(u128::from(self.capacity) * NANO)
     }
 
-    /// From now on `rate` bytes/s, on a path with datagrams of `mtu` bytes.
+    /// Sets the rate to `rate` bytes/s, on a path with datagrams of `mtu` bytes.
     pub(crate) fn set_rate(&mut self, now: Time, rate: u64, mtu: u16) {
         if rate == self.rate {
             return;
@@ -64,9 +64,9 @@ impl Pacer {
         self.credit = if first { full } else { self.credit.min(full) };
     }
 
-    /// When `bytes` may leave; not after `now` if they may at once.
+    /// Time at which `bytes` may leave; at most `now` if immediately.
     pub(crate) fn when(&self, now: Time, bytes: u64) -> Time {
-        // more than the bucket holds leaves when it is full
+        // more bytes than the capacity leave when the bucket is full
         let wanted = u128::from(bytes.min(self.capacity)) * NANO;
         let missing = wanted.saturating_sub(self.earned(now));
         if self.rate == 0 || missing == 0 {
@@ -76,7 +76,7 @@ impl Pacer {
         now + Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX))
     }
 
-    /// `bytes` have left.
+    /// Spends the credit of `bytes` that have left.
     pub(crate) fn spend(&mut self, now: Time, bytes: u64) {
         self.credit = self.earned(now).saturating_sub(u128::from(bytes) * NANO);
         self.counted = self.counted.max(now);

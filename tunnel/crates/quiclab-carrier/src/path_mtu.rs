@@ -1,17 +1,18 @@
-//! The MTU of a path: Datagram Packetization Layer PMTU Discovery (RFC 8899) by noq, and what can be seen of it.
+//! The MTU of a path: Datagram Packetization Layer PMTU Discovery (RFC 8899) by noq, as far as it is observable.
 //!
-//! noq sends the probes (`connection/mtud.rs`): PING and padding, a binary search, a probe is lost if its third copy is. It does
-//! not tell its state; a controller sees packets longer than the MTU that it was told, which are the probes, and each change.
+//! noq sends the probes (`connection/mtud.rs`): PING and padding, in a binary search; a size fails if its third probe is lost.
+//! It does not report its state; a controller observes packets longer than the MTU reported to it, which are the probes, and
+//! each change.
 //!
 //! | RFC 8899 | here |
 //! | --- | --- |
-//! | BASE_PLPMTU, MIN_PLPMTU | 1200 bytes of UDP payload, as RFC 9000 section 14.3 wants; validated by the handshake |
-//! | MAX_PLPMTU | what the path is configured with, or less if the peer takes less |
+//! | BASE_PLPMTU, MIN_PLPMTU | 1200 bytes of UDP payload, as RFC 9000 section 14.3 requires; validated by the handshake |
+//! | MAX_PLPMTU | the configured MTU of the path, or less if the peer accepts less |
 //! | MAX_PROBES | 3 (noq) |
 //! | PMTU_RAISE_TIMER | 600 s, the recommended value |
-//! | black hole | four bursts of losses whose packets were all longer than those acknowledged since (noq): back to the base. The next search begins after a second; noq's default of a minute would be what congestion costs that looks like a black hole |
-//! | ICMP messages | not used (section 3, item 6: optional); the sockets ignore what the kernel makes of them. An attacker off the path cannot lower an MTU |
-//! | loss of a probe | no congestion (RFC 9000 section 14.4), and not reported to the controller: [`MtuSearch::forget_probe`] |
+//! | black hole | four bursts of losses whose packets were all longer than those acknowledged since (noq): back to the base. The next search begins after a second; with noq's default, congestion that looks like a black hole would cost a minute |
+//! | ICMP messages | not used (section 3, item 6: optional); the sockets ignore their effect in the kernel. An off-path attacker cannot lower an MTU |
+//! | loss of a probe | does not count as congestion (RFC 9000 section 14.4), and is not reported to the controller: [`MtuSearch::forget_probe`] |
 
 use super::wire::{DATAGRAM_OVERHEAD, FRAGMENT_OVERHEAD, MAX_FRAGMENTS};
 use noq_proto::MtuDiscoveryConfig;
@@ -19,8 +20,9 @@ use std::time::Duration;
 
 /// Smallest UDP payload of QUIC (RFC 9000 section 14).
 pub(crate) const MIN_UDP_PAYLOAD: u16 = 1200;
-/// What always fits the datagrams of a path whose MTU is discovered, in fragments where need be: a packet of 1280 bytes, the
-/// smallest MTU of IPv6 (RFC 8200 section 5; RFC 9484 section 7 wants it of a tunnel), and what the tunnel adds to it.
+/// Tunnel payload that always fits the datagrams of a path whose MTU is discovered, in fragments if necessary: a packet of
+/// 1280 bytes, the minimum MTU of IPv6 (RFC 8200 section 5; RFC 9484 section 7 requires it of a tunnel), and the bytes that
+/// the tunnel adds.
 const MIN_PAYLOAD: u16 = 1280 + 8;
 pub(crate) const RAISE_TIMER: Duration = Duration::from_secs(600);
 const BLACK_HOLE_COOLDOWN: Duration = Duration::from_secs(1);
@@ -38,37 +40,38 @@ pub(crate) fn search(largest: u16) -> MtuDiscoveryConfig {
     config
 }
 
-/// The MTU of a path as far as it is known.
+/// Known MTU of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathMtu {
-    /// Longest IP packet that is known to pass, header included, in bytes.
+    /// Longest IP packet that is known to fit the path, header included, in bytes.
     pub bytes: u16,
-    /// Whether a longer one may turn out to pass soon: from the start, and after a black hole, until a search has ended.
+    /// Whether a longer one may soon be found to fit: from the start, and after a black hole, until a search has ended.
     pub searching: bool,
-    /// Longest tunnel payload in one datagram, in bytes. With several paths in one connection, that of the smallest.
+    /// Longest tunnel payload in one datagram, in bytes. With several paths in one connection, that of the path with
+    /// the smallest MTU.
     pub payload: u16,
-    /// Whether no search goes on that may change `payload`.
+    /// Whether no search is in progress that may change `payload`.
     pub is_final: bool,
 }
 
-/// Longest tunnel payload that a path takes, in fragments where need be, if a datagram carries `payload` bytes. While the
-/// search lasts, all that fragments can carry: the sender of a packet should not be told of an MTU that is not final.
+/// Longest tunnel payload that a path carries, in fragments if necessary, if a datagram carries `payload` bytes. During
+/// the search, the maximum that fragments can carry: the sender of a packet should not learn an MTU that is not final.
 pub(crate) fn largest_cargo(payload: u16, searching: bool) -> u16 {
     let fragments = payload.saturating_sub((FRAGMENT_OVERHEAD - DATAGRAM_OVERHEAD) as u16);
     let most = (usize::from(fragments) * MAX_FRAGMENTS).saturating_sub(DATAGRAM_OVERHEAD);
     payload.max(if searching { most.try_into().unwrap_or(u16::MAX) } else { MIN_PAYLOAD })
 }
 
-/// A search as the controller of a path sees it.
+/// State of a search as observed by the controller of a path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MtuSearch {
     enabled: bool,
-    /// UDP payload.
+    /// Current UDP payload.
     current: u16,
     searching: bool,
-    /// Since it began, a probe was sent.
+    /// Whether a probe was sent since the search began.
     begun: bool,
-    /// Bytes of the probe in flight.
+    /// Size of the probe in flight in bytes.
     probe: Option<u16>,
 }
 
@@ -85,12 +88,12 @@ impl MtuSearch {
         self.searching
     }
 
-    /// A probe is in flight.
+    /// Whether a probe is in flight.
     pub(crate) fn has_probe(&self) -> bool {
         self.probe.is_some()
     }
 
-    /// A packet is sent. Returns the bytes of an earlier probe that is lost: noq has one at a time.
+    /// Records a sent packet. Returns the bytes of an earlier probe, which is lost: noq has one at a time.
     pub(crate) fn on_sent(&mut self, bytes: u16) -> u64 {
         if !self.enabled || bytes <= self.current {
             return 0;
@@ -99,21 +102,21 @@ impl MtuSearch {
         self.probe.replace(bytes).map_or(0, u64::from)
     }
 
-    /// noq has found another MTU.
+    /// Records that noq has found another MTU.
     pub(crate) fn on_update(&mut self, mtu: u16) {
         if mtu < self.current {
-            // a black hole; what becomes of a probe is told as of any packet
+            // a black hole; the fate of a probe is reported as that of any packet
             (self.searching, self.begun) = (self.enabled, false);
         }
         (self.current, self.probe) = (mtu, None);
     }
 
-    /// The probe in flight is lost: returns its bytes.
+    /// Removes the probe in flight, which is lost; returns its bytes.
     pub(crate) fn forget_probe(&mut self) -> u64 {
         self.probe.take().map_or(0, u64::from)
     }
 
-    /// QUIC has nothing to send: without a probe in flight, the search has ended.
+    /// Records that QUIC has nothing to send: without a probe in flight, the search has ended.
     pub(crate) fn pause(&mut self) {
         if self.begun && self.probe.is_none() {
             self.searching = false;
@@ -140,7 +143,7 @@ mod tests {
         assert_eq!((search.forget_probe(), search.forget_probe()), (1400, 0));
         search.pause();
         assert_eq!((search.is_searching(), search.current()), (false, 1336));
-        // after ten minutes, another try: what was found holds meanwhile
+        // after ten minutes, another try: the known MTU applies meanwhile
         search.on_sent(1400);
         assert!(!search.is_searching());
         search.on_update(1400);
@@ -161,7 +164,7 @@ mod tests {
     fn a_packet_of_1280_bytes_always_fits() {
         assert_eq!(largest_cargo(1160, false), 1288);
         assert_eq!(largest_cargo(1400, false), 1400);
-        // 16 fragments of 1160 - 6 bytes, less the byte that the whole datagram begins with
+        // 16 fragments of 1160 - 6 bytes, minus the first byte of the whole datagram
         assert_eq!(largest_cargo(1160, true), 16 * 1154 - 1);
         assert_eq!(largest_cargo(8900, true), u16::MAX);
     }

@@ -1,51 +1,52 @@
-//! The rate at which a path delivers, as far as packets have shown it.
+//! Delivery rate of a path, as far as packets have shown it.
 //!
-//! The delivery rate (draft-cheng-iccrg-delivery-rate-estimation) of a path that is not filled is that of the sender, however full the
-//! sender's window is: in slow start a full window is half of what the next round trip brings. While a sender that uses its
-//! window has packets in a queue, the rate is what the bottleneck has for it. A tunnel that divides a flow among paths needs
-//! the second, and needs it for controls whose window is never full as well, such as BBR.
+//! The delivery rate (draft-cheng-iccrg-delivery-rate-estimation) of a path that is not filled is the rate of
+//! the sender, even if the sender's window is full: in slow start a full window is half of the next one.
+//! While a sender that uses its window has packets in a queue, the rate is its share of the bottleneck. A
+//! tunnel that divides a flow among paths needs the second, and also for controls whose window is never full,
+//! such as BBR.
 //!
 //! | question | answer |
 //! | --- | --- |
-//! | is there a queue? | if RTTs exceed the smallest one by an eighth, at least 4 ms and at most 16 ms, as HyStart++ has it for the smallest RTT of a round (RFC 9406 section 4.3); here each batch of acknowledgements during the flight of a packet must show it |
-//! | is the window used? | if a quarter of it is in flight: in slow start it may be twice the most that was in flight, of which half may be at a moment; always where the control has a rate of its own (BBR), whose window is not meant to be full |
-//! | which samples count? | those with a queue and a used window; those of a full window after slow start, which say as much where no queue waits, as behind a policer; others only if they are larger than what is known |
-//! | a packet acknowledged alone | says nothing of a queue: it may have waited for the peer's `max_ack_delay` |
-//! | nothing in flight | no queue is known of any more |
-//! | a rate in the past | counts for ten round trips from the next sample that counts on, the filter of BBRv1; however long the path is not used, if none comes |
+//! | is there a queue? | if RTTs exceed the smallest one by an eighth, at least 4 ms and at most 16 ms, as in HyStart++ for the smallest RTT of a round (RFC 9406 section 4.3); here each batch of acknowledgements during the flight of a packet must show it |
+//! | is the window used? | if a quarter of it is in flight: in slow start it may be twice the most that was in flight, of which half may be in flight at a moment; always where the control has a rate of its own (BBR), whose window is not meant to be full |
+//! | which samples count? | those with a queue and a used window; those of a full window after slow start, which are as valid where no queue forms, as behind a policer; others only if they exceed the known rate |
+//! | a packet acknowledged alone | shows no queue: it may have waited for the peer's `max_ack_delay` |
+//! | nothing in flight | no queue is known any more |
+//! | a rate in the past | counts for ten round trips from the next sample that counts, the filter of BBRv1; without one, however long the path is unused |
 //!
-//! Where others share the bottleneck, the rate is the part of it that this path has got.
+//! If others share the bottleneck, the rate is the share of this path.
 
 use quiclab_core::{DataRate, Duration, Time};
 use quiclab_stacks::lab_controller::DeliverySample;
 use quiclab_transport::congestion::bbr::filter::{Extremum, WindowedFilter};
 
-/// For how many smoothed round trips a rate counts.
+/// Number of smoothed round trips for which a rate counts.
 const ROUND_TRIPS: u64 = 10;
 
-/// By how much an RTT exceeds the smallest one if there is a queue.
+/// Excess of an RTT over the smallest one from which on there is a queue.
 fn queue_delay(min_rtt: Duration) -> Duration {
     (min_rtt / 8).clamp(Duration::from_millis(4), Duration::from_millis(16))
 }
 
-/// What a path carries after an acknowledgement.
+/// Load of a path after an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     pub(super) min_rtt: Option<Duration>,
-    /// Bytes.
+    /// Bytes in flight.
     pub(super) in_flight: u64,
     /// Congestion window in bytes; `None` of a control with a rate of its own, which does not fill its window.
     pub(super) window: Option<u64>,
-    /// The window limited what was sent, after slow start.
+    /// Whether the window was the limit, after slow start.
     pub(super) is_full: bool,
 }
 
-/// What is known of a path's rate.
+/// Estimate of a path's rate.
 #[derive(Debug)]
 pub(super) struct PathRate {
     /// Largest rate that counts, in bit/s, over ns; 0 before there is one.
     fastest: WindowedFilter,
-    /// Since when each RTT has shown a queue; `None`: the last one has not, or nothing is in flight.
+    /// Time since which each RTT has shown a queue; `None`: the last one has not, or nothing is in flight.
     queued_since: Option<Time>,
 }
 
@@ -56,12 +57,12 @@ impl Default for PathRate {
 }
 
 impl PathRate {
-    /// `None` before a queue has shown it.
+    /// Rate of the path; `None` before a queue has shown it.
     pub(super) fn get(&self) -> Option<DataRate> {
         Some(self.fastest.get()).filter(|bits| *bits > 0).map(DataRate::from_bits_per_second)
     }
 
-    /// Packets were acknowledged at `now`, which has left the path with this load.
+    /// Processes an acknowledgement at `now`, after which the path has this load.
     pub(super) fn on_sample(&mut self, now: Time, sample: &DeliverySample, path: &Load) {
         let several = sample.packets > 1;
         if let Some((rtt, least)) = sample.rtt.zip(path.min_rtt).filter(|_| several) {
@@ -116,7 +117,8 @@ mod tests {
         Path { rate: PathRate::default() }
     }
 
-    /// 20 ms: 4 ms is the threshold. A rate is known when the packets between two signs of a queue are acknowledged.
+    /// 20 ms: 4 ms is the threshold. A rate is known when the packets between two indications of a queue are
+    /// acknowledged.
     #[test]
     fn a_queue_shows_the_rate() {
         let mut path = path();
@@ -129,7 +131,7 @@ mod tests {
         assert_eq!(path.ack(171, 20, 10, 60, 9000), Some(60), "more does");
     }
 
-    /// A call beside the traffic of others, which fills the queue: its rate is not that of the path.
+    /// A call in competition with other traffic, which fills the queue: its rate is not that of the path.
     #[test]
     fn a_window_that_is_not_used_shows_nothing() {
         let mut path = path();
@@ -139,7 +141,7 @@ mod tests {
         assert_eq!(path.ack(260, 30, 10, 1, 4000), Some(1), "a quarter of the window is in flight");
     }
 
-    /// A policer drops what is too much, and no queue waits. The rate that was known before is forgotten in time.
+    /// A policer drops excess packets, and no queue forms. The former rate expires.
     #[test]
     fn a_full_window_shows_the_rate_where_there_is_no_queue() {
         let mut path = path();

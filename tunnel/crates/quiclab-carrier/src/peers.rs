@@ -1,4 +1,4 @@
-//! Who the other ends may be. That may change while connections are on the way to a session.
+//! Known peers of an endpoint, which may change while connections are being bound to a session.
 
 use super::config::TunnelEndpointConfig;
 use super::connect_ip::ConnectIpConfig;
@@ -11,25 +11,25 @@ use super::verifier::Identity;
 use quiclab_core::{Role, Time};
 
 impl TunnelEndpoint {
-    /// Replaces the other ends that may connect, or be connected to. Connections with a key that is not known any more end: what is on
-    /// the way to a session gets none, whether its handshake is complete or not, and the session of a peer that has other keys
-    /// loses its connections with this one. A session that was opened with such a key stays as it is:
-    /// [`TunnelEndpoint::close`] ends it.
+    /// Replaces the peers that may connect, or be connected to. Connections with a key that is no longer
+    /// known end: an unbound one gets no session, whether its handshake is complete or not, and the session
+    /// of a peer that has other keys loses its connections with this one. A session that was opened with such
+    /// a key is unchanged: [`TunnelEndpoint::close`] ends it.
     pub fn set_peers(&mut self, now: Time, peers: KnownPeers) {
         self.set_now(now);
         self.maker.set_peers(peers);
         self.close_unknown(now);
     }
 
-    /// CONNECT-IP, where it is configured, with the certificates in force.
+    /// Configuration of CONNECT-IP, if there is one, with the current certificates.
     #[must_use]
     pub fn connect_ip(&self) -> Option<&ConnectIpConfig> {
         self.config().connect_ip.as_ref()
     }
 
-    /// Replaces the certificates of CONNECT-IP, where it is configured: those of this end, and at a client those that its server is
-    /// known by. If these have changed, what is on the way to a session begins anew, and a session with a server that is not known any
-    /// more ends. Returns the number of sessions that end.
+    /// Replaces the certificates of CONNECT-IP, if it is configured: those of this end, and at a client those
+    /// by which it knows its server. If the latter have changed, unbound connections start again, and a
+    /// session with a server that is no longer known ends. Returns the number of sessions that end.
     pub fn set_connect_ip(&mut self, now: Time, connect_ip: ConnectIpConfig) -> usize {
         self.set_now(now);
         let Some(before) = &self.config().connect_ip else { return 0 };
@@ -48,13 +48,13 @@ impl TunnelEndpoint {
         ends.iter().filter(|(_, bound)| *bound).count()
     }
 
-    /// Whether the other end of a connection is known: its handshake was judged by what was known when it began.
+    /// Whether the peer of a connection is still known: its handshake used the peers known at its start.
     pub(super) fn may_go_on(&self, key: ConnectionKey) -> bool {
         let Some(conn) = self.connections.get(&key) else { return false };
         match conn.http3 {
             None => {}
             Some(_) if self.config().role == Role::Server => {}
-            // its configuration says who its server is
+            // its configuration identifies its server
             Some(_) => {
                 let TunnelEndpointConfig { connect_ip, randomness, .. } = self.config();
                 return connect_ip
@@ -65,14 +65,14 @@ impl TunnelEndpoint {
         self.key_of(key).is_some_and(|peer| self.config().peers.has(peer))
     }
 
-    /// The key that the other end of a connection has proved to have.
+    /// Key that the peer of a connection has proved.
     pub(super) fn key_of(&self, key: ConnectionKey) -> Option<PublicKey> {
         let conn = self.connections.get(&key)?;
         let identity = if conn.http3.is_some() { Identity::Certificate } else { Identity::RawKey };
         identity.peer(&conn.quic)
     }
 
-    /// Whether the key of a connection belongs to another peer now than that of its session.
+    /// Whether the key of a connection now belongs to a peer other than that of its session.
     fn is_of_another_peer(&self, key: ConnectionKey) -> bool {
         let session = self.connections.get(&key).filter(|conn| conn.bound).and_then(|conn| conn.session);
         let opened_with = session.and_then(|id| self.sessions.get(&id)?.peer);
@@ -80,8 +80,8 @@ impl TunnelEndpoint {
         both.is_some_and(|(one, other)| !self.config().peers.is_same(one, other))
     }
 
-    /// Closes connections whose other end is not known any more, but those of a session that was opened with a key that is not. Where
-    /// a handshake goes on, its end shows who it is.
+    /// Closes connections whose peer is no longer known, except those of a session that was opened with such a key. During a
+    /// handshake, its end decides.
     fn close_unknown(&mut self, now: Time) {
         let peers = &self.config().peers;
         let of_known = |id: &SessionId| {
@@ -106,12 +106,12 @@ mod tests {
     use super::super::testing::{Pair, addresses, key, peers};
     use quiclab_core::Duration;
 
-    /// A server with a session of two connections, whose client has proved another key of its peer on each.
+    /// A server with a session of two connections, on each of which its client has proved another key.
     fn two_keys() -> (Pair, SessionId) {
         let mut pair = Pair::new(|_| {});
         pair.server.set_peers(pair.now, peers(&[&[1, 3]]));
         let (session, at_server) = pair.establish();
-        // the client has both keys of its peer, and shows the other one on its second path
+        // the client has both keys of its peer, and presents the other one on its second path
         pair.client.maker.config.secret_key = key(3);
         pair.client.set_peers(pair.now, peers(&[&[2]]));
         let (local, remote) = addresses(1);

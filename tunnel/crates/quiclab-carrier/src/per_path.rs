@@ -1,5 +1,5 @@
-//! One connection per path: how a client connects, and again. Acknowledgements, RTT, idle timeout and failure are
-//! those of each path alone; a session lives as long as one of its connections.
+//! One connection per path: how a client connects and reconnects. Each path has acknowledgements, RTT, idle
+//! timeout and failures of its own; a session lives as long as one of its connections.
 
 use super::connection::{ConnectionKey, TunnelConnection};
 use super::endpoint::{TunnelProtocol, payload};
@@ -10,7 +10,7 @@ use quiclab_core::{Role, Time};
 use quiclab_stacks::seeded;
 
 impl TunnelEndpoint {
-    /// Does what is due for a client's session, and asks to be woken again.
+    /// Performs due work for a client's session, and sets its timer.
     pub(super) fn maintain(&mut self, now: Time, id: SessionId) {
         if self.config().role != Role::Client || !self.sessions.contains_key(&id) {
             return;
@@ -22,7 +22,7 @@ impl TunnelEndpoint {
         self.schedule_session(now, id, next);
     }
 
-    /// Connects where there is no connection; returns when to try next.
+    /// Connects paths without a connection; returns the time of the next attempt.
     fn maintain_per_path(&mut self, now: Time, id: SessionId) -> Option<Time> {
         for index in 0..self.sessions[&id].slots.len() {
             let slot = &self.sessions[&id].slots[index];
@@ -40,7 +40,7 @@ impl TunnelEndpoint {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let multipath = session.multipath;
         let group = session.group.clone();
-        // with several paths in one connection, what is sent must fit each of them
+        // with several paths in one connection, datagrams must fit each of them
         let sizes = session.slots.iter().map(|slot| payload(slot.config.mtu, &slot.remote));
         let smallest = sizes.min().unwrap_or_default();
         let slot = &session.slots[index];

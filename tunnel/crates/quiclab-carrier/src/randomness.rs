@@ -1,18 +1,18 @@
-//! Where the random numbers of an endpoint come from.
+//! Sources of the random numbers of an endpoint.
 
 use quiclab_core::RandomStream;
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// Where random numbers come from.
+/// Source of random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Randomness {
-    /// The operating system's: for a tunnel between real hosts.
+    /// The operating system, for a tunnel between real hosts.
     System,
     /// A stream of the run with this seed: the same bytes each time. **Its keys are no secrets.**
     Seeded(u64),
 }
 
-/// The source of random numbers that an end draws itself.
+/// Generator of the random numbers that an endpoint draws itself.
 pub(crate) enum Source {
     System,
     Stream(RandomStream),
@@ -35,7 +35,7 @@ impl Source {
         bytes
     }
 
-    /// A stream for what needs no secrets.
+    /// Random stream for purposes that need no secrets.
     pub(crate) fn stream(&mut self, name: &str) -> RandomStream {
         RandomStream::new(u64::from_le_bytes(self.draw()), name)
     }

@@ -1,12 +1,13 @@
 //! The send pass of a connection: with no datagram of the tunnel inside QUIC, [`TunnelConnection::settle`] opens all gates and
-//! lets QUIC send its own frames: acknowledgements, control frames, probes. Only then a datagram is admitted, on a path whose
-//! window and pacer let it leave at once; its gate is opened alone, and [`TunnelConnection::flush`] polls until it has left.
+//! makes QUIC send its own frames: acknowledgements, control frames, probes. Only then a datagram is admitted, on a path whose
+//! window and pacer permit it to leave immediately; only its gate is opened, and [`TunnelConnection::flush`] polls until it
+//! has left.
 //!
 //! | trap | here |
 //! | --- | --- |
-//! | a datagram that stays inside holds back the acknowledgements of its path; with both directions saturated the throughput collapses | one is admitted only if it leaves at once; should one stay (the peer's address is being validated), nothing more is admitted until it has left |
-//! | a probe of another path passes its gate and would carry the datagram | probes leave in `settle`, before; timers and packets are handled with nothing inside |
-//! | a batch of datagrams (segmentation offload) waits inside for its last one | it is flushed when another path is chosen, when it is full, with the next `transmit`, and before any packet or timer is handled; what waits counts as in flight |
+//! | a datagram that stays inside holds back the acknowledgements of its path; with both directions saturated the throughput collapses | one is admitted only if it leaves immediately; if one stays (the peer's address is being validated), no more are admitted until it has left |
+//! | a probe of another path passes its gate and would carry the datagram | probes leave in `settle` before it; timers and packets are handled with nothing inside |
+//! | a batch of datagrams (segmentation offload) waits inside for its last one | it is flushed when another path is chosen, when it is full, with the next `transmit`, and before any packet or timer is handled; a waiting batch counts as in flight |
 
 use super::connection::{ConnectionPath, TunnelConnection};
 use super::connection_paths::local_ip;
@@ -18,11 +19,11 @@ use quiclab_core::ip::{IPV4_HEADER, IPV6_HEADER, UDP_HEADER};
 use quiclab_core::{Ecn, FiveTuple, Packet, Protocol, RandomStream, Time};
 use std::net::SocketAddr;
 
-/// Maximum number of packets of QUIC's own in one pass.
+/// Maximum number of QUIC's own packets in one pass.
 const MAX_PACKETS_PER_PASS: usize = 1024;
 /// Size of noq's buffer of datagrams.
 pub(crate) const SEND_BUFFER: usize = 1 << 20;
-/// noq reserves room for the description of one datagram.
+/// Space of an empty buffer: noq reserves room for the description of one datagram.
 const EMPTY_SPACE: usize = SEND_BUFFER - size_of::<noq_proto::Datagram>();
 
 /// Bytes of IP and UDP headers towards `remote`.
@@ -41,7 +42,7 @@ pub(crate) fn packet(
 }
 
 impl TunnelConnection {
-    /// Datagrams that wait inside QUIC to leave on `id`.
+    /// Number of datagrams that wait inside QUIC to leave on `id`.
     pub(crate) fn granted(&self, id: PathId) -> u64 {
         if self.granted == id { self.inside as u64 } else { 0 }
     }
@@ -52,7 +53,7 @@ impl TunnelConnection {
         track.gate.has_room(now, self.granted(track.id)) && !self.stuck
     }
 
-    /// Admits a datagram that [`TunnelConnection::has_room`] has let pass. Returns whether QUIC took it.
+    /// Admits a datagram for which [`TunnelConnection::has_room`] is true. Returns whether QUIC accepted it.
     pub(crate) fn admit(&mut self, now: Time, id: PathId, data: Bytes) -> bool {
         if self.inside > 0 && self.granted != id {
             self.flush(now);
@@ -72,7 +73,7 @@ impl TunnelConnection {
         true
     }
 
-    /// Lets what was admitted leave on its path.
+    /// Sends the admitted datagrams on their path.
     pub(crate) fn flush(&mut self, now: Time) {
         if self.inside == 0 || self.stuck {
             return;
@@ -99,7 +100,7 @@ impl TunnelConnection {
         }
     }
 
-    /// Lets QUIC send what it has of its own.
+    /// Sends QUIC's own frames.
     pub(crate) fn settle(&mut self, now: Time, random: &mut Option<RandomStream>) {
         self.flush(now);
         if !self.dirty {
@@ -108,7 +109,7 @@ impl TunnelConnection {
         self.dirty = false;
         self.count_lost_probes();
         self.open_gates();
-        // whatever QUIC thinks it must send: but not indefinitely at one instant
+        // all that QUIC has to send, but not indefinitely at one instant
         for _ in 0..MAX_PACKETS_PER_PASS {
             if !self.poll(now, random) {
                 break;
@@ -123,7 +124,7 @@ impl TunnelConnection {
         self.measure();
     }
 
-    /// Probes of an MTU that are lost are no longer in flight.
+    /// Removes lost MTU probes from the bytes in flight.
     fn count_lost_probes(&mut self) {
         for index in 0..self.tracks.len() {
             let track = &self.tracks[index];
@@ -139,14 +140,15 @@ impl TunnelConnection {
         }
     }
 
-    /// A path that does not answer may always be asked: its window is full of what was lost.
+    /// Opens all gates: a path that does not answer may always be probed, as its window is full of lost
+    /// packets.
     fn open_gates(&self) {
         for track in &self.tracks {
             track.gate.set(if track.liveness.is_alive() { GateMode::Open } else { GateMode::Granted });
         }
     }
 
-    /// No datagram is inside.
+    /// Whether no datagram is inside.
     fn is_empty(&mut self) -> bool {
         // one more byte is refused only if the rest is used
         self.quic.datagrams().send_buffer_space() >= EMPTY_SPACE
@@ -167,7 +169,7 @@ impl TunnelConnection {
 
     fn push(&mut self, now: Time, transmit: &Transmit, buffer: &[u8]) {
         if let Some(credit) = &mut self.credit {
-            // what is dropped is a loss for QUIC, as the client's repetition brings more credit
+            // a dropped packet is a loss for QUIC, because the client's retransmission brings more credit
             let Some(left) = credit.checked_sub(transmit.size as u64) else {
                 self.withheld += 1;
                 return;
@@ -187,7 +189,7 @@ impl TunnelConnection {
             source.is_unspecified() || local == source || local.is_unspecified()
         };
         let found = exact.or_else(|| to_remote.find(same)).or_else(|| self.tracks.first());
-        // of a server: all paths that it knows are abandoned, and of the new one only QUIC knows
+        // at a server: all known paths are abandoned, and only QUIC knows the new one
         let Some(mut local) = found.map(|track| track.local).or(self.arrived) else { return };
         // the kernel chooses the address of a path that has none
         let chosen_by_kernel = found.is_some_and(stands_for) && local.ip().is_unspecified();

@@ -12,10 +12,10 @@ use quiclab_core::{Duration, Time};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-/// First wait before a client connects again; it doubles with each attempt.
+/// First delay before a client reconnects; it doubles with each attempt.
 pub(crate) const FIRST_BACKOFF: Duration = Duration::from_millis(250);
-/// The longest wait, once a path has been without a connection for that long and as many times as long: a path that works again is
-/// found in a small part of the time that it did not.
+/// Bounds of the maximum delay, which is a share of the time that a path has been without a connection: the detection of a path
+/// that works again takes a small share of its outage.
 pub(crate) const MAX_BACKOFF: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
 const OUTAGE_PARTS: u64 = 32;
 /// Maximum number of datagrams that wait to be fetched; those beyond are dropped, as by a full socket.
@@ -27,19 +27,19 @@ pub(crate) struct SessionPath {
     pub(crate) config: PathConfig,
     pub(crate) local: SocketAddr,
     pub(crate) remote: SocketAddr,
-    /// Endpoint of a client's connections on this path.
+    /// Index of the endpoint of a client's connections on this path.
     pub(crate) endpoint: Option<usize>,
     /// The connection that serves it, or tries to.
     pub(crate) connection: Option<ConnectionKey>,
-    /// It carries data, as far as the application was told.
+    /// Whether it carries data, as reported to the application.
     pub(crate) up: bool,
     pub(crate) removed: bool,
-    /// When a client tries again, and how long it waits after that.
+    /// Time at which a client tries again, and its delay after that.
     pub(crate) retry_at: Time,
     pub(crate) backoff: Duration,
-    /// A connection that served it was bound.
+    /// Whether a connection that served it was bound.
     pub(crate) was_bound: bool,
-    /// Since when it has had no such connection; `None`: it has one.
+    /// Time since which it has had no such connection; `None` if it has one.
     pub(crate) lost: Option<Time>,
 }
 
@@ -60,28 +60,28 @@ impl SessionPath {
         }
     }
 
-    /// Whether a datagram from `remote` to `local` comes on this path.
+    /// Whether a datagram from `remote` to `local` belongs to this path.
     pub(crate) fn is_between(&self, local: SocketAddr, remote: SocketAddr) -> bool {
         let here = self.local.ip() == local.ip() || self.local.ip().is_unspecified();
         here && self.remote == remote && self.local.port() == local.port()
     }
 
-    /// The next attempt comes after a wait, and the one after that later.
+    /// Schedules the next attempt after a delay, and increases the delay.
     pub(crate) fn back_off(&mut self, now: Time) {
         self.connection = None;
         self.retry_at = now + self.backoff;
         let [least, most] = MAX_BACKOFF;
         let outage = now.since(*self.lost.get_or_insert(now));
-        // who never connected may be refused for good
+        // a client that never connected may be refused permanently
         let longest = if self.was_bound { (outage / OUTAGE_PARTS).clamp(least, most) } else { most };
         self.backoff = (self.backoff * 2).min(longest);
     }
 }
 
-/// Control messages: numbered, sent on one connection, again on another one if that one fails.
+/// Control messages: numbered, sent on one connection, and retransmitted on another one if that fails.
 #[derive(Debug, Default)]
 pub(crate) struct Control {
-    /// Not yet received by the peer, in order; the first has number `first`.
+    /// Messages not yet received by the peer, in order; the first has number `first`.
     waiting: VecDeque<Bytes>,
     waiting_bytes: usize,
     first: u64,
@@ -93,10 +93,10 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Bytes that wait if `message` does, too; an error if they are too many.
+    /// Queues `message`; the error is the number of waiting bytes, if they would be too many.
     pub(crate) fn push(&mut self, message: Bytes) -> Result<(), usize> {
         let waiting = self.waiting_bytes + message.len();
-        // empty messages take room, too
+        // empty messages also take space
         if waiting > CONTROL_BACKLOG || self.waiting.len() >= CONTROL_BACKLOG / 64 {
             return Err(self.waiting_bytes);
         }
@@ -105,7 +105,7 @@ impl Control {
         Ok(())
     }
 
-    /// From now on `connection` is used: all that is not known to have arrived is written again.
+    /// Moves to `connection`: all messages that are not known to have arrived are written again.
     pub(crate) fn move_to(&mut self, connection: Option<ConnectionKey>) {
         if self.connection != connection {
             self.connection = connection;
@@ -122,7 +122,7 @@ impl Control {
         Some((number, message))
     }
 
-    /// The peer has all messages below `next`. False if it cannot.
+    /// Records that the peer has all messages below `next`. False if that is impossible.
     pub(crate) fn received(&mut self, next: u64) -> bool {
         if next > self.first + self.waiting.len() as u64 {
             return false;
@@ -136,7 +136,7 @@ impl Control {
         true
     }
 
-    /// A message arrives: whether it is new; `None` if one before it is missing.
+    /// Records a received message; returns whether it is new, or `None` if one before it is missing.
     pub(crate) fn arrive(&mut self, number: u64) -> Option<bool> {
         if number > self.expected {
             return None;
@@ -154,32 +154,32 @@ impl Control {
 /// Paths and connections between two ends.
 pub(crate) struct Session {
     pub(crate) peer: Option<PublicKey>,
-    /// `None` until the server has given one.
+    /// Token of the session; `None` until the server has issued one.
     pub(crate) token: Option<Token>,
     pub(crate) open: bool,
-    /// It is one of CONNECT-IP: with capsules in place of control messages.
+    /// Whether it is one of CONNECT-IP, with capsules in place of control messages.
     pub(crate) connect_ip: bool,
-    /// All its paths are to be in one connection (clients): as configured, until the server turns out not to offer that.
+    /// Whether all its paths are in one connection (clients): as configured, unless the server does not offer that.
     pub(crate) multipath: bool,
     pub(crate) slots: Vec<SessionPath>,
     pub(crate) group: Group,
     pub(crate) control: Control,
     pub(crate) backlogged: bool,
-    /// The connection of a client that has asked for a new session.
+    /// The connection of a client that has requested a new session.
     pub(crate) asking: Option<ConnectionKey>,
     /// A second connection of a multipath client whose first one does not answer, although its server is there.
     pub(crate) challenger: Option<ConnectionKey>,
     /// The path that a multipath client tries next.
     pub(crate) turn: usize,
-    /// When a client tries something again.
+    /// Time of the next retry of a client.
     pub(crate) timer: Option<Time>,
-    /// Datagrams dropped as they were not fetched.
+    /// Number of datagrams dropped because they were not fetched.
     pub(crate) overrun: u64,
     /// Fragments of datagrams that have not arrived completely.
     pub(crate) reassembly: Reassembly,
-    /// Datagrams sent in fragments so far: the number of the next one.
+    /// Number of datagrams sent in fragments so far, which is the number of the next one.
     pub(crate) fragmented: u64,
-    /// Sums over connections that are gone.
+    /// Sums over former connections.
     pub(crate) past: super::connection::ConnectionCounters,
     delivered: VecDeque<(usize, TunnelPayload)>,
 }
@@ -208,7 +208,7 @@ impl Session {
         }
     }
 
-    /// A datagram has arrived.
+    /// Processes a received datagram.
     pub(crate) fn receive(&mut self, slot: usize, data: &Bytes) {
         let cargo = wire::datagram(data).or_else(|| {
             let whole = self.reassembly.receive(&wire::fragment(data)?)?;
@@ -219,7 +219,7 @@ impl Session {
         }
     }
 
-    /// A packet has arrived.
+    /// Delivers a received packet.
     pub(crate) fn deliver(&mut self, slot: usize, cargo: TunnelPayload) {
         if self.delivered.len() < MAX_DELIVERED {
             self.delivered.push_back((slot, cargo));

@@ -26,14 +26,14 @@ quiclab_core::metrics! {
 }
 
 /// A session of an endpoint as [`Carrier`]. Its `receive` is [`TunnelEndpoint::receive`] and its `wake` [`TunnelEndpoint::wake`]: both concern
-/// all sessions. Its `transmit` gives the packets of this session only, one UDP datagram each.
+/// all sessions. Its `transmit` returns the packets of this session only, one UDP datagram each.
 pub struct SessionCarrier<'a> {
     endpoint: &'a mut TunnelEndpoint,
     session: SessionId,
 }
 
 impl TunnelEndpoint {
-    /// The session as what carries datagrams; `None` if there is no such session (any more).
+    /// The session as a carrier of datagrams; `None` if there is no such session.
     pub fn carrier(&mut self, session: SessionId) -> Option<SessionCarrier<'_>> {
         self.sessions.contains_key(&session).then_some(SessionCarrier { endpoint: self, session })
     }
@@ -119,7 +119,8 @@ impl TunnelEndpoint {
         if taken { Ok(()) } else { Err(cargo) }
     }
 
-    /// Sends a datagram that is longer than `largest`. Returns whether QUIC took it: all, or what is lost as a whole.
+    /// Sends a datagram that is longer than `largest`. Returns whether QUIC accepted it, at least its first
+    /// fragment: with one missing, the datagram is lost.
     fn send_fragments(
         &mut self,
         now: Time,
@@ -200,7 +201,7 @@ impl TunnelEndpoint {
     }
 }
 
-/// The first UDP datagram of several, and the others.
+/// Splits off the first of several UDP datagrams.
 fn split_first(mut outgoing: Outgoing) -> (Packet, Option<Outgoing>) {
     let headers = super::send_pass::headers(&outgoing.packet.tuple.destination());
     let resize = |packet: &mut Packet, payload: BytesMut| {
@@ -238,7 +239,7 @@ impl Carrier for SessionCarrier<'_> {
         self.endpoint.backlog(self.session, backlogged);
     }
     fn receive(&mut self, now: Time, _path: usize, packet: Box<Packet>) {
-        self.endpoint.receive(now, *packet); // the tuple says the path
+        self.endpoint.receive(now, *packet); // the tuple determines the path
     }
     fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
         self.endpoint.sessions.get_mut(&self.session)?.delivered()

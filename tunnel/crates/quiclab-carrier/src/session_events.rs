@@ -1,4 +1,4 @@
-//! Sessions of a tunnel: which connections carry them, and when they begin and end.
+//! Sessions of a tunnel: the connections that carry them, and their beginning and end.
 
 use super::config::PathConfig;
 use super::connection::ConnectionKey;
@@ -14,7 +14,7 @@ use noq_proto::PathId;
 use quiclab_core::{Role, Time};
 
 impl TunnelEndpoint {
-    /// Takes a connection out of its session; without any left, the session is over.
+    /// Removes a connection from its session; without any left, the session ends.
     pub(super) fn detach(&mut self, now: Time, id: SessionId, key: ConnectionKey, reason: CloseReason) {
         if let Some(conn) = self.connections.get_mut(&key) {
             (conn.session, conn.bound) = (None, false);
@@ -54,7 +54,8 @@ impl TunnelEndpoint {
         self.maintain(now, id);
     }
 
-    /// Another client of the same peer has the session: two of them would displace each other several times in a second.
+    /// Ends a session and delays its client, because another client of the same peer has it: the two would displace
+    /// each other several times per second.
     fn give_way(&mut self, now: Time, id: SessionId) {
         self.end(now, id, CloseReason::Displaced);
         let Some(session) = self.sessions.get_mut(&id) else { return };
@@ -64,7 +65,7 @@ impl TunnelEndpoint {
         self.maintain(now, id);
     }
 
-    /// A client without a connection asks for one connection with all paths again, if it is to.
+    /// Requests one connection with all paths again for a client without a connection, if so configured.
     fn ask_anew(&mut self, id: SessionId) {
         let multipath = self.config().role == Role::Client && self.wants_multipath();
         if let Some(session) = self.sessions.get_mut(&id) {
@@ -72,7 +73,7 @@ impl TunnelEndpoint {
         }
     }
 
-    /// A session is over; a client's starts again, unless it ended it itself.
+    /// Ends a session; a client's starts again, unless the client itself ended it.
     pub(super) fn end(&mut self, now: Time, id: SessionId, reason: CloseReason) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let again = self.maker.config.role == Role::Client && reason != CloseReason::Local;
@@ -110,7 +111,7 @@ impl TunnelEndpoint {
         }
     }
 
-    /// Tells the application whether a path carries data, if that has changed.
+    /// Reports to the application whether a path carries data, if that has changed.
     pub(super) fn set_up(&mut self, id: SessionId, path: usize, up: bool) {
         let Some(slot) = self.sessions.get_mut(&id).and_then(|session| session.slots.get_mut(path)) else {
             return;
@@ -124,7 +125,7 @@ impl TunnelEndpoint {
         }
     }
 
-    /// Another connection takes the place of `key` in a session.
+    /// Replaces `key` in a session by another connection.
     pub(super) fn replace(&mut self, now: Time, id: SessionId, key: ConnectionKey) {
         self.close_connection(now, key, REPLACED);
         let Some(conn) = self.connections.get_mut(&key) else { return };
@@ -164,7 +165,7 @@ impl TunnelEndpoint {
         Ok((id, token))
     }
 
-    /// From now on `path` of the session is what QUIC calls `track` on this connection.
+    /// Binds `path` of the session to the path `track` of QUIC on this connection.
     pub(super) fn bind(&mut self, now: Time, id: SessionId, key: ConnectionKey, path: usize, track: PathId) {
         let mtu = self.maker.largest_mtu();
         let (Some(session), Some(conn)) = (self.sessions.get_mut(&id), self.connections.get_mut(&key)) else {
@@ -191,7 +192,7 @@ impl TunnelEndpoint {
         self.write_control_messages(id);
     }
 
-    /// Gives a path of the session its congestion control, or resets it.
+    /// Sets or resets the congestion control of a path of the session.
     pub(super) fn restart_control(
         &mut self,
         now: Time,

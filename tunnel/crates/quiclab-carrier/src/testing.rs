@@ -1,4 +1,4 @@
-//! Two endpoints for tests of what only their parts see; datagrams take 5 ms each way.
+//! Two endpoints for tests of internal state; datagrams take 5 ms each way.
 
 use super::config::{PathConfig, TunnelEndpointConfig};
 use super::event::{Outgoing, SessionId, TunnelEvent};
@@ -46,7 +46,7 @@ impl Pair {
         Self { client, server, now: Time::ZERO }
     }
 
-    /// The session, open at both ends; its numbers.
+    /// Opens the session at both ends; returns its numbers.
     pub(super) fn establish(&mut self) -> (SessionId, SessionId) {
         let session = self.client.connect(self.now, &[addresses(0)]).expect("the addresses are right");
         self.run(Duration::from_millis(500));
@@ -58,17 +58,17 @@ impl Pair {
         (session, other.expect("the server has a session"))
     }
 
-    /// What an end has to send.
+    /// Datagrams that an end has to send.
     pub(super) fn sent(end: &mut TunnelEndpoint, now: Time) -> Vec<Outgoing> {
         std::iter::from_fn(|| end.transmit(now)).collect()
     }
 
-    /// Lets so much time pass.
+    /// Runs for `length`.
     pub(super) fn run(&mut self, length: Duration) {
         self.run_over(length, |_, packet| Some(packet));
     }
 
-    /// The same over a network that changes packets or loses them when they arrive; it is told who has sent them.
+    /// Runs over a network that modifies or drops packets at their arrival, given the role of their sender.
     pub(super) fn run_over(&mut self, length: Duration, network: impl Fn(Role, Packet) -> Option<Packet>) {
         let end = self.now + length;
         loop {

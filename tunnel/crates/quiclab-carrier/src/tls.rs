@@ -1,10 +1,10 @@
-//! TLS 1.3 between two ends that know each other's key: raw Ed25519 public keys (RFC 7250) on both sides.
+//! TLS 1.3 between endpoints that know each other's key: raw Ed25519 public keys (RFC 7250) on both sides.
 //!
 //! | | |
 //! | --- | --- |
 //! | identity | the public key in a SubjectPublicKeyInfo; no certificate, no name, no validity, no wall clock |
-//! | verification | the key is one of those configured, and the peer proves to have its private key (RFC 8446 section 4.4.3) |
-//! | resumption, 0-RTT | none: each connection proves both keys, and nothing can be replayed |
+//! | verification | the key is one of the configured ones, and the peer proves possession of its private key (RFC 8446 section 4.4.3) |
+//! | resumption, 0-RTT | none: each connection proves both keys, and no data can be replayed |
 //! | randomness | the system's, or seeded for simulations ([`quiclab_stacks::seeded`]) |
 
 use super::keys::{KnownPeers, SecretKey};
@@ -22,10 +22,10 @@ use std::sync::Arc;
 
 /// Application protocol.
 pub(crate) const PROTOCOL: &[u8] = b"quiclab-tunnel/1";
-/// No name is looked up or checked, but TLS wants one.
+/// Server name: not resolved or checked, but TLS requires one.
 pub(crate) const SERVER_NAME: &str = "tunnel.quiclab.test";
 
-/// Nothing here is valid only for a time.
+/// Time source of TLS: no identity here has a limited validity.
 #[derive(Debug)]
 pub(super) struct NoClock;
 

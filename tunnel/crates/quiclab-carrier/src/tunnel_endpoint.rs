@@ -1,5 +1,5 @@
-//! The QUIC endpoint of a tunnel's process, with all its sessions. Sans-IO: it takes and gives UDP datagrams as
-//! packets, and `now` as an argument.
+//! The QUIC endpoint of a tunnel's process, with all its sessions. Sans-IO: it takes and returns UDP datagrams
+//! as packets, and takes `now` as an argument.
 //!
 //! ```text
 //! tunnel_endpoint ── endpoint_packets: receive, transmit; endpoint_timers: wake, deadlines
@@ -32,12 +32,12 @@ use quiclab_stacks::time::Clock;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 
-/// From so many events on, no control message is read.
+/// Number of pending events from which on no control message is read.
 pub(super) const MAX_PENDING_EVENTS: usize = 1024;
-/// Refusals told per second.
+/// Maximum number of refusals reported per second.
 const MAX_REFUSALS: u32 = 10;
 
-/// What a timer is for.
+/// Purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Due {
     TunnelConnection(ConnectionKey),
@@ -48,7 +48,7 @@ pub(super) enum Due {
 pub struct TunnelEndpoint {
     pub(super) maker: EndpointFactory,
     pub(super) clock: Clock,
-    /// What TLS draws from in a simulation; `None` only while it is lent, and with the system's randomness.
+    /// Random stream of TLS in a simulation; `None` only while it is lent, and with the system's randomness.
     pub(super) tls: Option<RandomStream>,
     pub(super) endpoints: Vec<Endpoint>,
     pub(super) connections: BTreeMap<ConnectionKey, TunnelConnection>,
@@ -56,27 +56,28 @@ pub struct TunnelEndpoint {
     pub(super) tokens: BTreeMap<Token, SessionId>,
     pub(super) events: VecDeque<TunnelEvent>,
     pub(super) timers: BTreeSet<(Time, Due)>,
-    /// Lines that may have something to send.
+    /// Connections that may have packets to send.
     pub(super) active: BTreeSet<ConnectionKey>,
     /// Connections whose next packet is passed to QUIC with another address: [`super::address_validation`].
     pub(super) reverting: BTreeSet<ConnectionKey>,
-    /// Connections of a server that are not bound.
+    /// Unbound connections of a server.
     pub(super) half_open: HalfOpen,
     pub(super) strangers: Strangers,
     pub(super) next_session: u64,
-    /// Time of the last call that had one.
+    /// Time of the last call with a time.
     pub(super) now: Time,
     pub(super) answers: VecDeque<Outgoing>,
     pub(super) answer: Vec<u8>,
-    /// Of datagrams for QUIC, and of answers.
+    /// Memory of datagrams for QUIC, and of answers.
     pub(super) memory: PacketMemory,
-    /// Start of the current second of refusals, and how many it had.
+    /// Start of the current second of refusals, and their number in it.
     refusals: (Time, u32),
     pub(super) next_packet: u64,
 }
 
 impl TunnelEndpoint {
-    /// An endpoint; it does nothing before [`TunnelEndpoint::connect`] or [`TunnelEndpoint::receive`].
+    /// Creates an endpoint, which is inactive before [`TunnelEndpoint::connect`] or
+    /// [`TunnelEndpoint::receive`].
     ///
     /// # Errors
     /// If a value of the configuration is not allowed.
@@ -123,7 +124,7 @@ impl TunnelEndpoint {
         &self.maker.config
     }
 
-    /// Whether a client asks for one connection with all paths when it begins a session. CONNECT-IP has one path.
+    /// Whether a client requests one connection with all paths when it begins a session. CONNECT-IP has one path.
     pub(super) fn wants_multipath(&self) -> bool {
         self.config().kind == CarrierKind::Multipath && self.config().connect_ip.is_none()
     }
@@ -209,7 +210,7 @@ impl TunnelEndpoint {
         Ok(index)
     }
 
-    /// The slot of a path that was not removed.
+    /// Slot of a path that was not removed.
     pub(super) fn slot_mut(
         &mut self,
         session: SessionId,
@@ -220,7 +221,7 @@ impl TunnelEndpoint {
         slot.ok_or(TunnelEndpointError::NoPath { session, path })
     }
 
-    /// What connections of this endpoint of QUIC speak: the second of a server is that of CONNECT-IP.
+    /// Protocol of the connections of an endpoint of QUIC: the second one of a server is for CONNECT-IP.
     pub(super) fn protocol_of(&self, endpoint: usize) -> TunnelProtocol {
         let second = self.config().role == Role::Client || endpoint == 1;
         if self.config().connect_ip.is_some() && second {
@@ -230,11 +231,11 @@ impl TunnelEndpoint {
         }
     }
 
-    /// What happened.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<TunnelEvent> {
         let event = self.events.pop_front();
         if self.events.len() + 1 == MAX_PENDING_EVENTS && event.is_some() {
-            // there is room again: what was not read waits in QUIC
+            // there is space again: unread data wait in QUIC
             let keys: Vec<_> = self.connections.keys().copied().collect();
             keys.into_iter().for_each(|key| self.handle_events(self.now, key));
         }
@@ -258,7 +259,7 @@ impl TunnelEndpoint {
         self.sessions.keys().copied().collect()
     }
 
-    /// Who is at the other end of an open session.
+    /// Key of the peer of an open session.
     #[must_use]
     pub fn peer(&self, session: SessionId) -> Option<PublicKey> {
         self.sessions.get(&session).filter(|session| session.open)?.peer
@@ -272,7 +273,7 @@ impl TunnelEndpoint {
         Some((track.local, track.remote))
     }
 
-    /// The MTU of a path as far as it is known; `None` while it carries nothing.
+    /// Known MTU of a path; `None` while it carries no data.
     #[must_use]
     pub fn path_mtu(&self, session: SessionId, path: usize) -> Option<PathMtu> {
         let (conn, track) = self.path_of(session, path).filter(|(_, track)| track.liveness.is_alive())?;
@@ -285,14 +286,14 @@ impl TunnelEndpoint {
         })
     }
 
-    /// Datagrams of a session that were sent in fragments, and that arrived in fragments of which some are missing.
+    /// Number of datagrams of a session that were sent in fragments, and of those that arrived incompletely.
     #[must_use]
     pub fn fragmented(&self, session: SessionId) -> (u64, u64) {
         let session = self.sessions.get(&session);
         session.map_or((0, 0), |session| (session.fragmented, session.reassembly.incomplete))
     }
 
-    /// What hosts without a session have sent to a server, and what became of it.
+    /// Counters of packets from hosts without a session at a server, and of the reactions to them.
     #[must_use]
     pub fn strangers(&self) -> Strangers {
         let of_connections: u64 = self.connections.values().map(|conn| conn.withheld).sum();
@@ -300,19 +301,19 @@ impl TunnelEndpoint {
         Strangers { half_open: self.half_open.total() as u64, withheld, ..self.strangers }
     }
 
-    /// Connections, bound or not: all that this endpoint keeps of its peers.
+    /// Number of connections, bound or not: the only state of peers in this endpoint.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.connections.len()
     }
 
-    /// QUIC connections that carry a session: one for each of its paths, or one for all of them.
+    /// Number of QUIC connections that carry a session: one for each of its paths, or one for all.
     #[must_use]
     pub fn connections_of(&self, session: SessionId) -> usize {
         self.sessions.get(&session).map_or(0, |session| session.connections().len())
     }
 
-    /// The carrier in force: whether the paths of a session share a connection; `None` while it has none.
+    /// Current carrier, which shows whether paths share a connection; `None` without a connection.
     #[must_use]
     pub fn carrier_kind(&self, session: SessionId) -> Option<CarrierKind> {
         let key = *self.sessions.get(&session)?.connections().first()?;
@@ -320,16 +321,16 @@ impl TunnelEndpoint {
         Some(if multipath { CarrierKind::Multipath } else { CarrierKind::Connections })
     }
 
-    /// Whether a session is one of CONNECT-IP: it takes capsules, and no control messages.
+    /// Whether a session is one of CONNECT-IP: it accepts capsules, and no control messages.
     #[must_use]
     pub fn is_connect_ip(&self, session: SessionId) -> bool {
         self.sessions.get(&session).is_some_and(|session| session.connect_ip)
     }
 
-    /// Sends a control message: reliably and in order, to the same session of the other end.
+    /// Sends a control message: reliably and in order, to the same session at the peer.
     ///
     /// # Errors
-    /// If the session is not open, the message is too long or too much waits.
+    /// If the session is not open, the message is too long or too many bytes wait.
     pub fn send_control(&mut self, id: SessionId, message: Bytes) -> Result<(), TunnelEndpointError> {
         let session = self.sessions.get_mut(&id).ok_or(TunnelEndpointError::NoSession(id))?;
         if !session.open {
@@ -343,7 +344,7 @@ impl TunnelEndpoint {
         Ok(())
     }
 
-    /// Ends a session and tells the other end; what that takes comes with the next [`TunnelEndpoint::transmit`]s.
+    /// Ends a session and notifies the peer; [`TunnelEndpoint::transmit`] returns the packets for that.
     pub fn close(&mut self, now: Time, id: SessionId) {
         self.set_now(now);
         self.end(now, id, CloseReason::Local);

@@ -1,4 +1,4 @@
-//! Who is let in: the ends that are known, by the key that they prove to have (RFC 8446 section 4.4.3).
+//! Verifier of peers: accepts known peers by the key whose possession they prove (RFC 8446 section 4.4.3).
 
 use super::keys::{KnownPeers, PublicKey};
 use noq_proto::TransportError;
@@ -13,7 +13,7 @@ use rustls::{
 };
 use std::sync::Arc;
 
-/// What an end shows as its identity.
+/// Identity that an end presents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Identity {
     /// Its key, and nothing else (RFC 7250).
@@ -23,7 +23,7 @@ pub(super) enum Identity {
 }
 
 impl Identity {
-    /// The Ed25519 key of who shows `identity`, if it is one.
+    /// Ed25519 key in `identity`, if it is one.
     pub(super) fn key(self, identity: &CertificateDer<'_>) -> Option<PublicKey> {
         match self {
             Self::RawKey => PublicKey::from_spki(identity),
@@ -40,20 +40,20 @@ impl Identity {
     }
 }
 
-/// What the peer of a connection has shown as its identity, once it is proved: its certificate first, then those of authorities.
+/// Identity that the peer of a connection has presented, after it is proved: its certificate first, then those of authorities.
 pub(super) fn shown(connection: &noq_proto::Connection) -> Option<Vec<CertificateDer<'static>>> {
     let identity = connection.crypto_session().peer_identity()?;
     identity.downcast::<Vec<CertificateDer<'static>>>().ok().map(|chain| *chain)
 }
 
-/// The error of TLS at an end that does not know the other: with the key that was offered, if it is an Ed25519 key. Whether the other
-/// end has the private key is not known then.
+/// Error of TLS at an end that does not know its peer, with the offered key, if it is an Ed25519 key. Whether the peer has the
+/// private key is then unknown.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("unknown key")]
 pub(super) struct UnknownKey(pub(super) Option<PublicKey>);
 
 impl UnknownKey {
-    /// The cause of an error of QUIC, if it is one.
+    /// Returns the cause of an error of QUIC, if it is this error.
     pub(super) fn behind(error: &TransportError) -> Option<Self> {
         let tls = error.crypto.as_ref()?.downcast_ref::<Error>()?;
         match tls {
@@ -65,7 +65,7 @@ impl UnknownKey {
     }
 }
 
-/// Lets in those who prove to have a key of `peers`.
+/// Accepts peers that prove possession of a key of `peers`.
 #[derive(Debug)]
 pub(super) struct KnownPeerVerifier {
     pub(super) peers: KnownPeers,
@@ -101,7 +101,7 @@ impl KnownPeerVerifier {
     }
 }
 
-/// What both traits share; TLS 1.2 is not configured.
+/// Methods common to both traits; TLS 1.2 is not configured.
 macro_rules! signatures {
     () => {
         fn verify_tls12_signature(

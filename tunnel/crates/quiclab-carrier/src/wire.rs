@@ -1,6 +1,6 @@
-//! What the ends of a session say to each other inside QUIC, and its parsers: pure, bounded, failing closed.
+//! Messages between the ends of a session inside QUIC, and their parsers: pure, bounded, failing closed.
 //!
-//! **Datagrams** (RFC 9221) carry one IP packet, or stand for one:
+//! **Datagrams** (RFC 9221) carry one IP packet, or represent one:
 //!
 //! | first byte | then |
 //! | --- | --- |
@@ -8,14 +8,14 @@
 //! | 1 | number of the packet (8 bytes), zeros up to its length: both ends in one process |
 //! | 2 | number of the datagram (4 bytes), index and count of fragments (1 byte each), a part of a datagram of kind 0 or 1 |
 //!
-//! **Frames** on the first bidirectional stream of each connection, all numbers big-endian: length of what
-//! follows (4 bytes), kind (1 byte), content.
+//! **Frames** on the first bidirectional stream of each connection, all numbers big-endian: length of the
+//! rest (4 bytes), kind (1 byte), content.
 //!
 //! | kind | content | sent |
 //! | --- | --- | --- |
 //! | 1 Hello | "QLT2", token (16 bytes; zeros for a new session), path (1 byte), largest UDP payload (2 bytes) | by the client, first on each connection |
 //! | 2 Welcome | token (16 bytes) | by the server, as the answer |
-//! | 3 Message | number (8 bytes), up to 64 KiB | both, any connection: again on another one if its own fails |
+//! | 3 Message | number (8 bytes), up to 64 KiB | both, any connection: retransmitted on another one if that fails |
 //! | 4 Received | number of the next message expected (8 bytes) | both |
 //! | 5 Path | path identifier of QUIC (4 bytes), path (1 byte) | by a multipath client |
 
@@ -29,30 +29,30 @@ pub const MAX_CONTROL_BYTES: usize = 65_536;
 pub const CONTROL_BACKLOG: usize = 1 << 20;
 /// Maximum number of paths of a session.
 pub const MAX_WIRE_PATHS: usize = 64;
-/// Bytes of a datagram beside its cargo.
+/// Bytes of a datagram in addition to its tunnel payload.
 pub const DATAGRAM_OVERHEAD: usize = 1;
 
-/// Bytes of a fragment beside its content.
+/// Bytes of a fragment in addition to its content.
 pub const FRAGMENT_OVERHEAD: usize = 7;
 /// Maximum number of fragments of a datagram.
 pub const MAX_FRAGMENTS: usize = 16;
 
-/// Identifies a session between both ends.
+/// Identifier of a session between both ends.
 pub type Token = [u8; 16];
-/// Asks for a new session.
+/// Token that requests a new session.
 pub const NO_TOKEN: Token = [0; 16];
 
-/// What a Hello begins with: the version of frames and datagrams.
+/// First bytes of a Hello: the version of frames and datagrams.
 pub const MAGIC: &[u8; 4] = b"QLT2";
-/// Kind and content of the longest frame.
+/// Length of kind and content of the longest frame.
 const MAX_FRAME_LENGTH: usize = 1 + 8 + MAX_CONTROL_BYTES;
 
 const BYTES: u8 = 0;
 const PARCEL: u8 = 1;
 const FRAGMENT: u8 = 2;
 
-/// Whether a UDP payload may be of QUIC version 1 (RFC 9000 section 17), which is all that both ends speak. Others are not told
-/// which versions there are: RFC 9000 section 6.1 leaves a server to limit that, and section 5.2.2 forbids it for less than 1200
+/// Whether a UDP payload may be of QUIC version 1 (RFC 9000 section 17), the only version of both ends. Others get no Version
+/// Negotiation packet: RFC 9000 section 6.1 permits a server to limit these, and section 5.2.2 forbids them for less than 1200
 /// bytes, which noq does not check.
 #[must_use]
 pub fn is_of_this_version(payload: &[u8]) -> bool {
@@ -66,13 +66,13 @@ pub fn is_of_this_version(payload: &[u8]) -> bool {
 /// A part of a datagram that is too long for its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// Of the datagram, the same in all its fragments.
+    /// Number of the datagram, the same in all its fragments.
     pub number: u32,
     /// Position among the fragments, from 0.
     pub index: u8,
-    /// Fragments of the datagram, 2 to [`MAX_FRAGMENTS`].
+    /// Number of fragments of the datagram, 2 to [`MAX_FRAGMENTS`].
     pub count: u8,
-    /// The part.
+    /// Content of the fragment.
     pub content: Bytes,
 }
 
@@ -90,7 +90,7 @@ pub enum Frame {
     },
     /// The connection belongs to the session of this token.
     Welcome {
-        /// Of the session.
+        /// Token of the session.
         token: Token,
     },
     /// A control message.
@@ -105,7 +105,7 @@ pub enum Frame {
         /// Number of the next message expected.
         next: u64,
     },
-    /// What QUIC calls `id` is path `path`.
+    /// The path with the path ID `id` of QUIC is path `path`.
     Path {
         /// Path identifier of QUIC.
         id: u32,
@@ -117,13 +117,13 @@ pub enum Frame {
 /// The error of received bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// The length of a frame.
+    /// The length of a frame is out of range.
     #[error("expected a frame of 1 to {MAX_FRAME_LENGTH} bytes, got {0} bytes")]
     Length(usize),
-    /// The kind of a frame.
+    /// The kind of a frame is unknown.
     #[error("expected a frame of kind 1 to 5, got kind {0}")]
     Kind(u8),
-    /// The content of a frame.
+    /// The content of a frame is malformed.
     #[error("malformed content of a frame of kind {0}")]
     Content(u8),
 }
@@ -157,10 +157,10 @@ fn content(kind: u8, bytes: &[u8]) -> Option<Frame> {
     rest.is_empty().then_some(frame)
 }
 
-/// The first frame in `bytes` and how many bytes it takes; `None` if more must arrive first.
+/// First frame in `bytes` and its length in bytes; `None` if more must arrive first.
 ///
 /// # Errors
-/// If no bytes that may follow make it a frame.
+/// If no further bytes can make it a frame.
 pub fn frame(bytes: &[u8]) -> Result<Option<(Frame, usize)>, WireError> {
     let Some((length, rest)) = split(bytes) else { return Ok(None) };
     let length = u32::from_be_bytes(length) as usize;
@@ -217,7 +217,7 @@ impl Frame {
     }
 }
 
-/// What a datagram carries; `None` if it is malformed.
+/// Content of a datagram; `None` if it is malformed.
 #[must_use]
 pub fn datagram(bytes: &Bytes) -> Option<TunnelPayload> {
     let (&kind, rest) = bytes.split_first()?;
@@ -233,7 +233,7 @@ pub fn datagram(bytes: &Bytes) -> Option<TunnelPayload> {
     }
 }
 
-/// The fragment in a datagram; `None` if it is none, or malformed.
+/// The fragment in a datagram; `None` if there is none, or if it is malformed.
 #[must_use]
 pub fn fragment(bytes: &Bytes) -> Option<Fragment> {
     let ([kind], rest) = split(bytes)?;

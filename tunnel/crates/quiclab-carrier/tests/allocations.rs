@@ -1,4 +1,4 @@
-//! What a tunnel allocates for the packets that it carries: no memory for the bytes of each.
+//! Allocations of a tunnel for the packets that it carries: none for the bytes of each.
 #![allow(unsafe_code, reason = "an allocator that counts has to be one")]
 
 use quiclab_carrier::{
@@ -17,10 +17,10 @@ struct Counting;
 
 static ALL: AtomicUsize = AtomicUsize::new(0);
 static LARGE: AtomicUsize = AtomicUsize::new(0);
-/// What may be the bytes of a packet.
+/// Size from which on an allocation may be for the bytes of a packet.
 const LARGE_BYTES: usize = 1024;
 
-// SAFETY: hands everything to the system's allocator, as it comes
+// SAFETY: passes every call unchanged to the system's allocator
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALL.fetch_add(1, Ordering::Relaxed);
@@ -39,7 +39,7 @@ static ALLOCATOR: Counting = Counting;
 
 /// Packets in a millisecond, of 1400 bytes: 448 Mbit/s.
 const RATE: usize = 40;
-/// Milliseconds until the memory is there that is used again, and those that count.
+/// Milliseconds until all reused memory is allocated, and those that count.
 const WARM_UP: u64 = 500;
 const MEASURED: u64 = 1000;
 
@@ -47,7 +47,7 @@ struct End {
     endpoint: TunnelEndpoint,
     tunnel: Tunnel,
     emitted: Emitted,
-    /// Of packets that arrive, as in the program.
+    /// Memory of received packets, as in the program.
     memory: PacketMemory,
     delivered: usize,
 }
@@ -85,7 +85,7 @@ impl End {
         }
     }
 
-    /// One turn of the program: `packets` of the machine enter, datagrams of the other end have arrived.
+    /// One turn of the program: `packets` of the machine enter, datagrams of the peer have arrived.
     fn turn(&mut self, now: Time, packets: usize, arrived: &mut Vec<Packet>, sent: &mut Vec<Packet>) {
         for packet in arrived.drain(..) {
             let Payload::Bytes(bytes) = &packet.payload else { panic!("a packet without bytes") };
@@ -125,7 +125,7 @@ impl End {
     }
 }
 
-/// The carrier of a session, whose datagrams the endpoint gives in batches.
+/// The carrier of a session, whose datagrams the endpoint returns in batches.
 struct Batches<'a>(SessionCarrier<'a>);
 
 impl Carrier for Batches<'_> {

@@ -1,22 +1,23 @@
-//! How many frames, capsules and streams without a packet the other end may send: each is work, and none is needed often. What exceeds
-//! it is a flood, which ends the connection with H3_EXCESSIVE_LOAD (RFC 9114 section 10.5). Packets are not counted: they have the
-//! limits of flow control, as those in datagrams have.
+//! Limit of the frames, capsules and streams without a packet that the peer may send: each costs work, and
+//! none is needed often. Exceeding it is a flood, which ends the connection with H3_EXCESSIVE_LOAD (RFC 9114
+//! section 10.5). Packets are not counted: flow control limits them, as those in datagrams.
 
 use quiclab_core::{Duration, Time};
 
-/// Records at one time. A session needs a few when it opens, and when addresses or destinations change.
+/// Maximum number of records at one time. A session needs a few when it opens, and when addresses or
+/// destinations change.
 pub const BURST: u64 = 256;
 /// Mean time between records.
 pub const INTERVAL: Duration = Duration::from_millis(31);
-/// Bytes of a connection's streams that are read in one turn, so that others have theirs: more than a packet of any length.
+/// Maximum number of bytes read from a connection's streams in one turn, for fairness: more than a packet of any length.
 pub const BYTES_PER_TURN: usize = 16 << 10;
 
 /// A token bucket.
 #[derive(Debug)]
 pub struct Budget {
-    /// Records that are paid for.
+    /// Number of records that may be received.
     left: u64,
-    /// Since when those to come have been counted.
+    /// Time from which further records accrue.
     since: Time,
 }
 
@@ -27,7 +28,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Takes so many records; false if they are too many.
+    /// Takes `records`; false if they exceed the budget.
     pub fn take(&mut self, now: Time, records: u64) -> bool {
         let more = now.since(self.since).as_nanos() / INTERVAL.as_nanos();
         self.since += INTERVAL * more;
@@ -49,7 +50,7 @@ mod tests {
         assert!(budget.take(at(0), 0) && budget.take(at(0), BURST) && !budget.take(at(0), 1));
         assert!(!budget.take(at(30), 1), "not yet");
         assert!(budget.take(at(31), 1) && !budget.take(at(31), 1));
-        // what is not used is kept, up to a burst
+        // unused records accumulate, up to a burst
         assert!(budget.take(at(93), 2) && !budget.take(at(93), 1));
         assert!(budget.take(at(1_000_000), BURST) && !budget.take(at(1_000_000), 1));
         for second in 0..1000 {

@@ -1,7 +1,7 @@
 //! The capsules of CONNECT-IP (RFC 9484 section 4.7), and DATAGRAM (RFC 9297 section 3.5).
 //!
-//! It fails closed: a field out of range, bytes too few or too many, address ranges out of order, and more entries than are
-//! taken make a capsule an error, which ends the request (RFC 9484 sections 4.7.1 to 4.7.3).
+//! The parser fails closed: a field out of range, missing or extra bytes, unsorted address ranges, and too many entries
+//! make a capsule an error, which ends the request (RFC 9484 sections 4.7.1 to 4.7.3).
 
 use super::records::{self, Rule};
 use super::varint::{self, Fields};
@@ -14,7 +14,7 @@ const DATAGRAM: u64 = 0;
 const ADDRESS_ASSIGN: u64 = 1;
 const ADDRESS_REQUEST: u64 = 2;
 const ROUTE_ADVERTISEMENT: u64 = 3;
-/// Longest capsule that is taken: 1024 ranges of IPv6, or an HTTP Datagram with an IP packet of any length.
+/// Maximum length of a capsule: 1024 ranges of IPv6, or an HTTP Datagram with an IP packet of any length.
 pub const MAX_CAPSULE_BYTES: usize = 1 << 16;
 /// Maximum number of addresses in a capsule.
 pub const MAX_ADDRESSES: usize = 64;
@@ -24,11 +24,11 @@ pub const MAX_RANGES: usize = 1024;
 /// A capsule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Capsule {
-    /// All addresses that the other end may use from now on.
+    /// All addresses that the peer may use from now on.
     AddressAssign(Vec<CapsuleAddress>),
-    /// What addresses this end wants; one at least.
+    /// Addresses that this end requests; at least one.
     AddressRequest(Vec<CapsuleAddress>),
-    /// All destinations that may be sent to from now on, in order and without overlaps.
+    /// All destinations that may be used from now on, in order and without overlaps.
     RouteAdvertisement(Vec<AddressRange>),
     /// An HTTP Datagram on the stream.
     Datagram(Bytes),
@@ -39,25 +39,25 @@ pub enum Capsule {
 pub struct CapsuleAddress {
     /// Number of the request; 0 in an assignment without a request.
     pub request: u64,
-    /// The network; in a request all of its bits may be 0, and in an assignment that is a refusal.
+    /// The network; in a request all of its bits may be 0, and in an assignment that means a refusal.
     pub prefix: IpPrefix,
 }
 
 impl CapsuleAddress {
-    /// Whether it assigns nothing: an address of zeros with the longest prefix (RFC 9484 section 4.7.1).
+    /// Whether it assigns no address: an address of zeros with the longest prefix (RFC 9484 section 4.7.1).
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         self.prefix == none(self.prefix.is_ipv4())
     }
 }
 
-/// The address that stands for none, or for any.
+/// Address that means none, or any.
 #[must_use]
 pub fn none(ipv4: bool) -> IpPrefix {
     IpPrefix::host(if ipv4 { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() })
 }
 
-/// Destinations from `start` to `end`, both included and of one family.
+/// Destinations from `start` to `end`, both inclusive and of one family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressRange {
     /// The first.
@@ -68,12 +68,12 @@ pub struct AddressRange {
     pub protocol: u8,
 }
 
-/// Why the content of a capsule is none.
+/// Error of the content of a capsule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a malformed capsule of type {0}")]
 pub struct CapsuleError(pub u64);
 
-/// What becomes of a capsule of this type: unknown ones are passed over (RFC 9297 section 3.2).
+/// Rule for a capsule of this type: unknown ones are ignored (RFC 9297 section 3.2).
 #[must_use]
 pub fn rule(kind: u64) -> Rule {
     match kind {
@@ -82,7 +82,7 @@ pub fn rule(kind: u64) -> Rule {
     }
 }
 
-/// The capsule of a type that [`rule`] knows.
+/// Parses a capsule of a type that [`rule`] knows.
 ///
 /// # Errors
 /// If its content is malformed.

@@ -8,7 +8,7 @@ fn range(start: &str, end: &str, protocol: u8) -> AddressRange {
     AddressRange { start: start.parse().unwrap(), end: end.parse().unwrap(), protocol }
 }
 
-/// Content of a capsule that was encoded.
+/// Type and content of an encoded capsule.
 fn content(capsule: &Capsule) -> (u64, Bytes) {
     let mut out = BytesMut::new();
     capsule.encode(&mut out);

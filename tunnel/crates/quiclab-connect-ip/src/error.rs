@@ -1,10 +1,10 @@
 //! Errors of HTTP/3 (RFC 9114 section 8.1), of QPACK (RFC 9204 section 6) and of HTTP Datagrams (RFC 9297 section 5.2). All of
-//! them end the connection, which RFC 9114 section 8 allows for errors of a stream, too.
+//! them end the connection, which RFC 9114 section 8 also allows for errors of a stream.
 
 use super::qpack::QpackError;
 use super::records::RecordError;
 
-/// An error, with the code that the other end is told.
+/// An error, with the code sent to the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason} (HTTP/3 error {code:#x})")]
 pub struct Http3Error {
@@ -20,7 +20,7 @@ const fn error(code: u32, reason: &'static str) -> Http3Error {
 
 /// The code of an end without an error.
 pub const NO_ERROR: u32 = 0x100;
-/// The code of a request that is not looked at.
+/// The code of a request that is not processed.
 pub const REQUEST_REJECTED: u32 = 0x10b;
 pub(crate) const STREAM_CREATION: Http3Error = error(0x103, "a stream that may not be opened");
 pub(crate) const CLOSED_CRITICAL_STREAM: Http3Error =
@@ -28,7 +28,7 @@ pub(crate) const CLOSED_CRITICAL_STREAM: Http3Error =
 pub(crate) const FRAME_UNEXPECTED: Http3Error = error(0x105, "a frame that may not be there");
 pub(crate) const FRAME: Http3Error = error(0x106, "a malformed frame");
 pub(crate) const EXCESSIVE_LOAD: Http3Error = error(0x107, "a frame or a capsule that is too long");
-/// The error of an end that sends more than a [`Budget`](super::budget::Budget) has.
+/// Error of an end that exceeds its [`Budget`](super::budget::Budget).
 pub const FLOOD: Http3Error = error(0x107, "too many frames, capsules or streams without a packet");
 pub(crate) const ID: Http3Error = error(0x108, "a push that was not allowed");
 pub(crate) const SETTINGS: Http3Error = error(0x109, "malformed settings");

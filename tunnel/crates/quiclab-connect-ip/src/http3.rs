@@ -1,5 +1,5 @@
-//! HTTP/3 (RFC 9114) for one request of CONNECT-IP: a state machine that takes the bytes of streams and gives events. It knows
-//! neither QUIC nor a clock, and keeps no more than one incomplete frame and one incomplete capsule.
+//! HTTP/3 (RFC 9114) for one request of CONNECT-IP: a state machine that takes the bytes of streams and returns events. It
+//! uses neither QUIC nor a clock, and stores at most one incomplete frame and one incomplete capsule.
 //!
 //! | | here |
 //! | --- | --- |
@@ -7,9 +7,9 @@
 //! | settings | SETTINGS_ENABLE_CONNECT_PROTOCOL of servers (RFC 9220), SETTINGS_H3_DATAGRAM (RFC 9297), SETTINGS_MAX_FIELD_SECTION_SIZE |
 //! | QPACK | the static table; capacity 0 |
 //! | server push | never allowed |
-//! | GOAWAY | passed over: the tunnel ends when its stream does |
-//! | trailers, unknown frames and streams | an error; passed over |
-//! | datagrams with other contexts than 0, or of other streams | dropped (RFC 9484 section 5, RFC 9297 section 2.1) |
+//! | GOAWAY | ignored: the tunnel ends with its stream |
+//! | trailers, unknown frames and streams | an error; ignored |
+//! | datagrams with a context other than 0, or of other streams | dropped (RFC 9484 section 5, RFC 9297 section 2.1) |
 
 use super::capsule::{self, Capsule};
 use super::error::{self, Http3Error};
@@ -23,25 +23,25 @@ use bytes::{BufMut, Bytes, BytesMut};
 use quiclab_core::Role;
 use quiclab_core::ip::IPV4_HEADER;
 
-/// What has arrived.
+/// Event of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Http3Event {
-    /// At a client: the server offers what a request needs. [`Http3::ask`] is next.
+    /// At a client: the server offers the extensions that a request needs. [`Http3::ask`] is next.
     Ready,
-    /// At a server: a request, or the status that it is refused with. [`Http3::answer`] is next.
+    /// At a server: a request, or the status with which it is refused. [`Http3::answer`] is next.
     Request(Result<(), u16>),
     /// At a client: the final response.
     Response(u16),
     /// A capsule.
     Capsule(Capsule),
-    /// The other end has ended the request.
+    /// The peer has ended the request.
     End,
 }
 
-/// How far a request is.
+/// State of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Its header, or that of its response, is awaited.
+    /// It awaits its header, or that of its response.
     Header,
     /// At a server: it waits for the client's settings, or for an answer.
     Asked(Result<(), u16>),
@@ -68,20 +68,20 @@ pub struct Http3 {
     target: Target,
     uni: UniStreams,
     request: Option<Request>,
-    /// The stream of the last request that was refused: nothing more is read from it.
+    /// The stream of the last request that was refused: no more data are read from it.
     refused: Option<u64>,
-    /// Frames and capsules of requests without a packet so far.
+    /// Number of frames and capsules of requests without a packet so far.
     idle: u64,
 }
 
 impl Http3 {
-    /// A connection of a client that asks for `target`, or of a server that has it.
+    /// Creates a connection of a client that requests `target`, or of a server that has it.
     #[must_use]
     pub fn new(role: Role, target: Target) -> Self {
         Self { role, target, uni: UniStreams::new(role), request: None, refused: None, idle: 0 }
     }
 
-    /// Takes the count of what has arrived on streams and carries no packet: frames, capsules, and streams themselves.
+    /// Takes the count of received frames, capsules and streams that carry no packet.
     #[must_use]
     pub fn take_idle(&mut self) -> u64 {
         let of_request =
@@ -89,13 +89,13 @@ impl Http3 {
         of_request.sum::<u64>() + self.uni.take_idle() + std::mem::take(&mut self.idle)
     }
 
-    /// What this end sends on its control stream, once.
+    /// Bytes that this end sends on its control stream, once.
     #[must_use]
     pub fn control(&self) -> BytesMut {
         super::uni::control(self.role)
     }
 
-    /// Bytes of an unidirectional stream of the other end have arrived; `end`: they are its last.
+    /// Processes bytes of a unidirectional stream of the peer; `end`: they are its last.
     ///
     /// # Errors
     /// If the connection must end.
@@ -118,14 +118,14 @@ impl Http3 {
         Ok(())
     }
 
-    /// The client's request on `stream`: what is sent there first.
+    /// The client's request, the first bytes sent on `stream`.
     #[must_use]
     pub fn ask(&mut self, stream: u64) -> BytesMut {
         self.begin(stream);
         header(&message::request(&self.target))
     }
 
-    /// Whether bytes of this bidirectional stream are taken; otherwise it is rejected.
+    /// Whether bytes of this bidirectional stream are accepted; otherwise it is rejected.
     #[must_use]
     pub fn takes(&self, stream: u64) -> bool {
         match &self.request {
@@ -134,7 +134,7 @@ impl Http3 {
         }
     }
 
-    /// Whether nothing is read from the stream of the request now: what came before waits for an answer.
+    /// Whether the stream of the request is not read now, because the request waits for an answer.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.request.as_ref().is_some_and(|request| matches!(request.phase, Phase::Asked(_)))
@@ -150,7 +150,7 @@ impl Http3 {
         });
     }
 
-    /// Bytes of the stream of the request have arrived; `end`: they are its last.
+    /// Processes bytes of the stream of the request; `end`: they are its last.
     ///
     /// # Errors
     /// If the connection must end.
@@ -174,8 +174,8 @@ impl Http3 {
         self.read(out)
     }
 
-    /// At a server: answers the request with `status`. Returns what is sent on its stream, and goes on with what came
-    /// behind it.
+    /// At a server: answers the request with `status`. Returns the bytes to send on its stream, and continues with
+    /// the bytes after the request.
     ///
     /// # Errors
     /// If the connection must end.
@@ -195,7 +195,7 @@ impl Http3 {
     fn decide(&mut self, out: &mut Vec<Http3Event>) {
         let Some(settings) = self.uni.settings() else { return };
         let Some(Request { phase: Phase::Asked(asked), .. }) = &self.request else { return };
-        // a tunnel without datagrams is none (RFC 9297 section 2.1.1)
+        // a tunnel requires datagrams (RFC 9297 section 2.1.1)
         let asked = if settings.datagrams { *asked } else { asked.and(Err(400)) };
         out.push(Http3Event::Request(asked));
     }
@@ -251,7 +251,7 @@ impl Http3 {
         }
     }
 
-    /// The IP packet in a datagram; `None`: it carries none for the tunnel.
+    /// The IP packet in a datagram; `None` if it carries none for the tunnel.
     ///
     /// # Errors
     /// If the connection must end.
@@ -266,7 +266,7 @@ impl Http3 {
         Ok(open.filter(|request| request.stream / 4 == quarter).and_then(|_| packet_of(&payload)))
     }
 
-    /// What stands before the IP packet in a datagram: quarter stream ID and context 0; empty while there is no tunnel.
+    /// Header of the IP packet in a datagram: quarter stream ID and context 0; empty while there is no tunnel.
     #[must_use]
     pub fn datagram_header(&self) -> BytesMut {
         let mut header = BytesMut::new();
@@ -278,14 +278,14 @@ impl Http3 {
     }
 }
 
-/// The IP packet in an HTTP Datagram: behind context 0 (RFC 9484 section 5).
+/// The IP packet in an HTTP Datagram: after context 0 (RFC 9484 section 5).
 #[must_use]
 pub fn packet_of(payload: &Bytes) -> Option<Bytes> {
     let (context, length) = varint::read(payload)?;
     (context == 0).then(|| payload.slice(length..))
 }
 
-/// A capsule as it is sent on the stream of the request.
+/// A capsule as sent on the stream of the request.
 #[must_use]
 pub fn data(capsule: &Capsule) -> BytesMut {
     let (mut content, mut out) = (BytesMut::new(), BytesMut::new());
@@ -300,7 +300,7 @@ fn header(section: &[u8]) -> BytesMut {
     out
 }
 
-/// What becomes of a frame on the stream of a request.
+/// Rule for a frame on the stream of a request.
 fn rule(role: Role, kind: u64) -> Rule {
     match kind {
         frame::DATA => Rule::Pieces,

@@ -10,7 +10,7 @@ fn end(role: Role) -> Http3 {
     Http3::new(role, target())
 }
 
-/// The stream that the other end's control stream has in these tests.
+/// Stream ID of the peer's control stream in these tests.
 const CONTROL: u64 = 3;
 
 /// A client and a server that have a tunnel on stream 0.
@@ -131,7 +131,7 @@ fn control_streams_keep_to_the_rules() {
     assert_eq!(server(&[(6, &[2, 0x3f, 0xe1], false)]), Err(error::ENCODER_STREAM), "another capacity");
     assert_eq!(server(&[(6, &[1], false)]), Err(error::STREAM_CREATION), "a push of a client");
     assert_eq!(uni(Role::Client, &[(3, &[1], false)]), Err(error::ID));
-    // others are passed over, with or without a type
+    // others are ignored, with or without a type
     assert_eq!(server(&[(6, &[0x21, 9, 9], false), (6, &[9; 100], true), (10, &[0x40], true)]), Ok(()));
     // MAX_PUSH_ID of a client, and of a server
     let more = [settings, &[13, 1, 0]].concat();

@@ -1,7 +1,7 @@
-//! The Huffman code of HPACK (RFC 7541 section 5.2 and appendix B), which QPACK uses (RFC 9204 section 4.1.2): reading only.
+//! The Huffman code of HPACK (RFC 7541 section 5.2 and appendix B), which QPACK uses (RFC 9204 section 4.1.2): decoder only.
 //!
 //! The code is canonical: codes of one length are consecutive numbers in the order of their symbols, and the first of a length
-//! follows the last of the length before. So the lengths say all.
+//! follows the last of the length before. So the lengths determine the code.
 
 /// Length of the code of each byte in bits.
 const LENGTHS: [u8; 256] = [
@@ -16,7 +16,7 @@ const LENGTHS: [u8; 256] = [
     21, 22, 21, 21, 23, 22, 22, 25, 25, 24, 24, 26, 23, 26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27,
     27, 27, 26,
 ];
-/// The longest code; all of its bits are 1 at the end of a string (EOS).
+/// Length of the longest code; all of its bits are 1 at the end of a string (EOS).
 const MAX_LENGTH: usize = 30;
 
 /// Codes of one length.
@@ -60,8 +60,8 @@ const fn table() -> Table {
     table
 }
 
-/// The bytes that `coded` stands for; `None` if there are more than `most`, or if the padding is anything but less than eight
-/// bits of 1 (RFC 7541 section 5.2: other padding, and EOS, are errors).
+/// Decodes `coded`; `None` if there are more than `most` bytes, or if the padding is not fewer than eight bits of 1 (RFC 7541
+/// section 5.2: other padding, and EOS, are errors).
 #[must_use]
 pub fn decode(coded: &[u8], most: usize) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity((coded.len() * 8 / 5).min(most));

@@ -1,5 +1,5 @@
-//! CONNECT-IP (RFC 9484): a tunnel in HTTP/3, as far as one request needs it. A state machine that takes and gives the bytes of streams
-//! and datagrams, and has no QUIC, clock or I/O of its own.
+//! CONNECT-IP (RFC 9484): a tunnel in HTTP/3, limited to what one request needs. A state machine that takes
+//! and returns the bytes of streams and datagrams, and has no QUIC, clock or I/O of its own.
 //!
 //! ```text
 //! http3 ── one connection with one request       budget ── limits to what an end sends without a packet
@@ -7,7 +7,7 @@
 //!   └── records ── frames and capsules           qpack, huffman, static_table        varint
 //! ```
 //!
-//! It takes bytes from any source: it is bounded and fails closed. The carrier of a tunnel has it only with its feature
+//! Its input is untrusted: it is bounded and fails closed. The carrier of a tunnel includes it only with the feature
 //! `connect-ip`.
 
 pub mod budget;

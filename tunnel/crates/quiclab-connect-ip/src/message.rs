@@ -3,8 +3,8 @@
 //! | | |
 //! | --- | --- |
 //! | malformed messages (RFC 9114 sections 4.1.2 to 4.3) | an error |
-//! | a request for anything else than a tunnel to all destinations | a status: 400, 404, 405 or 501 |
-//! | `capsule-protocol` | sent, not required: a server knows the protocol by `:protocol` (RFC 9297 section 3.4) |
+//! | a request for anything other than a tunnel to all destinations | a status: 400, 404, 405 or 501 |
+//! | `capsule-protocol` | sent, not required: a server identifies the protocol by `:protocol` (RFC 9297 section 3.4) |
 
 use super::error::{Http3Error, MESSAGE};
 use super::qpack::{self, Field};
@@ -15,16 +15,16 @@ const PROTOCOL: &str = "connect-ip";
 const OF_CONNECTIONS: [&str; 5] =
     ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
 
-/// A tunnel of a server: what a client asks for.
+/// A tunnel of a server, which a client requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Host, and port unless it is 443, of a client's request; a server takes any.
+    /// Host, and port unless it is 443, of a client's request; a server accepts any.
     pub authority: String,
     /// Path and query: the template of the server, with `*` for both of its variables.
     pub path: String,
 }
 
-/// What the header of a response says.
+/// Status code of a response.
 pub(super) type Status = u16;
 
 /// The request of a client, as a field section.
@@ -47,7 +47,7 @@ pub(super) fn response(status: Status) -> BytesMut {
     qpack::encode(&fields)
 }
 
-/// Reads a request at a server with `path`: whether it is one for the tunnel, else the status of the refusal.
+/// Reads a request at a server with `path`: `Ok` if it requests the tunnel, else the status of the refusal.
 pub(super) fn read_request(section: &[u8], path: &str) -> Result<Result<(), Status>, Http3Error> {
     let fields = read(section, &[":method", ":protocol", ":scheme", ":authority", ":path"])?;
     let method = pseudo(&fields, ":method").ok_or(MESSAGE)?;
@@ -90,7 +90,7 @@ pub(super) fn read_response(section: &[u8]) -> Result<Status, Http3Error> {
     status.parse().ok().filter(|status| digits && (100..600).contains(status)).ok_or(MESSAGE)
 }
 
-/// Clients may write `*` of a template as it is, or as `%2A` (RFC 6570 section 3.2.1).
+/// Whether the path is `path`: clients may write `*` literally, or as `%2A` (RFC 6570 section 3.2.1).
 fn same_path(fields: &[Field], path: &str) -> bool {
     let plain = |text: &str| text.replace("%2A", "*").replace("%2a", "*");
     pseudo(fields, ":path").is_some_and(|asked| plain(asked) == plain(path))

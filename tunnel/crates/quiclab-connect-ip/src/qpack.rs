@@ -1,5 +1,5 @@
 //! QPACK (RFC 9204) with the static table alone: an endpoint that announces a dynamic table of capacity 0, which is the default,
-//! and makes none itself, needs no more. What refers to a dynamic table is an error.
+//! and uses none itself, needs no more. References to a dynamic table are errors.
 
 use super::huffman;
 use super::static_table::STATIC_TABLE;
@@ -7,16 +7,16 @@ use bytes::{BufMut, BytesMut};
 
 /// Maximum size of a field section as RFC 9114 section 4.2.2 counts it: bytes of names and values, and 32 for each field.
 pub const MAX_SECTION_BYTES: usize = 16 << 10;
-/// What each field adds to it.
+/// Size that each field adds to it.
 const FIELD_OVERHEAD: usize = 32;
 
 /// A field: name and value.
 pub type Field = (Vec<u8>, Vec<u8>);
 
-/// Why bytes are no field section that this end takes (QPACK_DECOMPRESSION_FAILED).
+/// Error of a field section (QPACK_DECOMPRESSION_FAILED).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QpackError {
-    /// They end within a field, or an integer is too large.
+    /// The section ends within a field, or an integer is too large.
     #[error("a field section is truncated")]
     Truncated,
     /// The dynamic table has no entries.
@@ -28,12 +28,12 @@ pub enum QpackError {
     /// A string is not coded by the Huffman code of HPACK.
     #[error("a string with a wrong Huffman code")]
     Huffman,
-    /// It is larger than this end has announced.
+    /// The section is larger than this end has announced.
     #[error("a field section of more than {MAX_SECTION_BYTES} bytes")]
     TooLong,
 }
 
-/// The fields of a field section.
+/// Decodes the fields of a field section.
 ///
 /// # Errors
 /// If it is malformed, refers to a dynamic table or is too large.
@@ -74,7 +74,7 @@ pub fn decode(section: &[u8]) -> Result<Vec<Field>, QpackError> {
 
 struct Reader<'a> {
     bytes: &'a [u8],
-    /// Bytes that the section may still have, decoded.
+    /// Decoded bytes that the section may still have.
     left: usize,
 }
 
@@ -88,7 +88,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// An integer in the lowest `prefix` bits of the first byte (RFC 7541 section 5.1); at most 2^32 and some.
+    /// An integer in the lowest `prefix` bits of the first byte (RFC 7541 section 5.1); slightly above 2^32 at
+    /// most.
     fn integer(&mut self, prefix: u32) -> Result<u64, QpackError> {
         let mask = (1_u64 << prefix) - 1;
         let mut value = u64::from(self.peek()?) & mask;
@@ -121,14 +122,14 @@ impl Reader<'_> {
         Ok(text.as_bytes().to_vec())
     }
 
-    /// A string whose length has `prefix` bits, below the bit that tells of the Huffman code.
+    /// A string whose length has `prefix` bits, after the bit for the Huffman code.
     fn string(&mut self, prefix: u32) -> Result<Vec<u8>, QpackError> {
         let coded = self.peek()? & 1 << prefix != 0;
         let length = usize::try_from(self.integer(prefix)?).map_err(|_| QpackError::Truncated)?;
         let (taken, rest) = self.bytes.split_at_checked(length).ok_or(QpackError::Truncated)?;
         self.bytes = rest;
         let string = if coded {
-            // what is too long is told apart from a wrong code by its least length: eight bits take 5 to 30
+            // an overlong string differs from a wrong code by its minimum length: eight bits take 5 to 30
             huffman::decode(taken, self.left).ok_or(QpackError::Huffman)?
         } else {
             taken.to_vec()
@@ -138,7 +139,7 @@ impl Reader<'_> {
     }
 }
 
-/// The field section of `fields`: as entries of the static table, names of its entries, or literals.
+/// Encodes `fields` as a field section: as entries of the static table, names of its entries, or literals.
 #[must_use]
 pub fn encode(fields: &[(&str, &str)]) -> BytesMut {
     let mut out = BytesMut::from(&[0, 0][..]);

@@ -1,10 +1,10 @@
-//! Networks as the address ranges of ROUTE_ADVERTISEMENT, and back.
+//! Networks as the address ranges of ROUTE_ADVERTISEMENT, and the reverse.
 
 use super::capsule::AddressRange;
 use quiclab_core::ip::IpPrefix;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The destinations of `networks`, in the order that RFC 9484 section 4.7.3 wants, for any protocol.
+/// The destinations of `networks`, in the order of RFC 9484 section 4.7.3, for any protocol.
 #[must_use]
 pub fn ranges_of(networks: &[IpPrefix]) -> Vec<AddressRange> {
     let mut ranges: Vec<_> = networks
@@ -30,7 +30,8 @@ pub fn ranges_of(networks: &[IpPrefix]) -> Vec<AddressRange> {
     merged.into_iter().map(range).collect()
 }
 
-/// The networks that are `ranges` together, or as many of them as `most`; ranges for one protocol only are left out, as routes are for all.
+/// Networks that cover exactly `ranges`, at most `most` of them; ranges for one protocol only are omitted,
+/// because routes apply to all.
 #[must_use]
 pub fn networks_of(ranges: &[AddressRange], most: usize) -> Vec<IpPrefix> {
     let mut networks = Vec::new();
@@ -58,7 +59,7 @@ pub fn networks_of(ranges: &[AddressRange], most: usize) -> Vec<IpPrefix> {
     networks
 }
 
-/// Bits behind a prefix.
+/// Bits after a prefix.
 fn host_mask(ipv4: bool, length: u8) -> u128 {
     let bits = if ipv4 { 32 } else { 128 };
     match bits - u32::from(length) {

@@ -1,17 +1,17 @@
-//! Records of a type, a length and content, from a stream that brings them in pieces: frames of HTTP/3 (RFC 9114 section 7.1)
-//! and capsules (RFC 9297 section 3.2) have the same form.
+//! Records of a type, a length and content, from a stream that delivers them in pieces: frames of HTTP/3 (RFC 9114 section
+//! 7.1) and capsules (RFC 9297 section 3.2) have the same form.
 
 use super::varint;
 use bytes::{Bytes, BytesMut};
 
-/// What becomes of a record.
+/// Rule for a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// It is given when it is complete; longer than this many bytes, it is an error.
+    /// It is returned when it is complete; if it is longer than this many bytes, it is an error.
     Whole(usize),
-    /// Its content is given as it comes.
+    /// Its content is returned as it arrives.
     Pieces,
-    /// It is passed over; nothing of it is kept.
+    /// It is skipped; none of it is stored.
     Skip,
     /// It is an error.
     Refuse,
@@ -26,32 +26,32 @@ pub struct Record {
     pub content: Bytes,
 }
 
-/// Why a record is not taken.
+/// Error of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordError {
     /// It is longer than [`Rule::Whole`] allows; with its type.
     TooLong(u64),
-    /// It may not be here; with its type.
+    /// It is not allowed; with its type.
     Refused(u64),
 }
 
-/// Reads records; it holds at most one that is not complete.
+/// Reader of records; it stores at most one incomplete record.
 #[derive(Debug, Default)]
 pub struct Records {
     waiting: BytesMut,
-    /// Type and remaining bytes of a record that is passed over, or given in pieces.
+    /// Type and remaining bytes of a record that is skipped, or returned in pieces.
     open: Option<(u64, u64, Rule)>,
-    /// Records that were passed over, and those without content among those that come in pieces.
+    /// Number of records that were skipped, and of those returned in pieces without content.
     idle: u64,
 }
 
 impl Records {
-    /// Bytes have arrived.
+    /// Adds received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.waiting.extend_from_slice(bytes);
     }
 
-    /// Takes the count of records that have brought nothing.
+    /// Takes the count of records without content for the caller.
     pub fn take_idle(&mut self) -> u64 {
         std::mem::take(&mut self.idle)
     }
@@ -62,7 +62,7 @@ impl Records {
         self.waiting.is_empty() && self.open.is_none()
     }
 
-    /// The next record, by `rule` of its type; `None` if more must arrive first.
+    /// Returns the next record, by `rule` of its type; `None` if more bytes must arrive first.
     ///
     /// # Errors
     /// If it is longer than its rule allows, or refused.

@@ -1,5 +1,5 @@
-//! The unidirectional streams of the other end: its control stream with its settings, those of QPACK, and any others
-//! (RFC 9114 section 6.2).
+//! Unidirectional streams of the peer: its control stream with its settings, those of QPACK, and any others (RFC
+//! 9114 section 6.2).
 
 use super::error::{self, Http3Error};
 use super::frame;
@@ -21,12 +21,12 @@ const ENABLE_CONNECT_PROTOCOL: u64 = 8;
 const H3_DATAGRAM: u64 = 0x33;
 /// Settings of HTTP/2 that HTTP/3 does not have (RFC 9114 section 7.2.4.1).
 const OF_HTTP2: [u64; 4] = [2, 3, 4, 5];
-/// Longest SETTINGS, GOAWAY and similar.
+/// Maximum length of SETTINGS, GOAWAY and similar.
 const MAX_CONTROL_FRAME: usize = 1024;
 /// "Set Dynamic Table Capacity" to 0, the only instruction that fits a capacity of 0 (RFC 9204 section 4.3.1).
 const CAPACITY_0: u8 = 0x20;
 
-/// What the other end allows.
+/// Settings of the peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Settings {
     /// Extended CONNECT (RFC 9220 section 3).
@@ -37,22 +37,22 @@ pub(super) struct Settings {
 
 #[derive(Debug)]
 enum Stream {
-    /// Its type is not complete.
+    /// Its type is incomplete.
     New(BytesMut),
     Control(Records),
     Encoder,
     Decoder,
-    /// Whatever it carries is passed over.
+    /// Its content is ignored.
     Unknown,
 }
 
-/// All of them that are open.
+/// All open streams.
 #[derive(Debug)]
 pub(super) struct UniStreams {
     role: Role,
     streams: BTreeMap<u64, Stream>,
     settings: Option<Settings>,
-    /// Streams and frames so far, each of which is work.
+    /// Number of streams and frames so far, each of which costs work.
     idle: u64,
 }
 
@@ -76,7 +76,7 @@ impl UniStreams {
         Self { role, streams: BTreeMap::new(), settings: None, idle: 0 }
     }
 
-    /// The settings of the other end, once they have arrived.
+    /// Settings of the peer; `None` before they have arrived.
     pub(super) fn settings(&self) -> Option<Settings> {
         self.settings
     }
@@ -159,13 +159,13 @@ impl UniStreams {
                 }
             }
             Stream::Encoder if bytes.iter().any(|byte| *byte != CAPACITY_0) => Err(error::ENCODER_STREAM),
-            // cancellations of streams change nothing without a dynamic table
+            // cancellations of streams have no effect without a dynamic table
             _ => Ok(()),
         }
     }
 }
 
-/// What becomes of a frame on the control stream: SETTINGS first, and once (sections 6.2.1 and 7.2.4).
+/// Rule for a frame on the control stream: SETTINGS first, and once (sections 6.2.1 and 7.2.4).
 fn rule(role: Role, first: bool, kind: u64) -> Rule {
     match kind {
         frame::SETTINGS if first => Rule::Whole(MAX_CONTROL_FRAME),

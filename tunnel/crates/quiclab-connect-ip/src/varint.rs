@@ -1,11 +1,11 @@
-//! Variable-length integers of QUIC (RFC 9000 section 16), which HTTP/3, capsules and HTTP Datagrams are made of.
+//! Variable-length integers of QUIC (RFC 9000 section 16), which HTTP/3, capsules and HTTP Datagrams use.
 
 use bytes::{BufMut, BytesMut};
 
 /// The largest value.
 pub const MAX_VARINT: u64 = (1 << 62) - 1;
 
-/// The integer that `bytes` begin with, and how many bytes it takes; `None` if more must arrive first.
+/// Integer at the beginning of `bytes`, and its length in bytes; `None` if more must arrive first.
 #[must_use]
 pub fn read(bytes: &[u8]) -> Option<(u64, usize)> {
     let first = *bytes.first()?;
@@ -26,7 +26,7 @@ pub fn write(out: &mut BytesMut, value: u64) {
     }
 }
 
-/// Takes values one after the other from bytes that are complete.
+/// Reads successive values from complete bytes.
 pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Fields<'a> {

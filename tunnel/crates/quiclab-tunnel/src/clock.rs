@@ -3,12 +3,12 @@
 use quiclab_core::{Duration, Time};
 use std::time::Instant;
 
-/// A clock that does not go backwards.
+/// A monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock(Instant);
 
 impl Clock {
-    /// Zero is now.
+    /// Creates a clock that is zero now.
     #[must_use]
     pub fn start() -> Self {
         Self(Instant::now())

@@ -1,7 +1,8 @@
 //! The configuration of one end of a tunnel, checked before anything is changed on the machine.
 //!
-//! Type, unit, default, limits and meaning of each field stand here. The check of files, their errors, the JSON Schema
-//! and docs/reference/vpn.md derive from them. `check` has what depends on several fields, `load` reads files.
+//! Type, unit, default, limits and meaning of fields are defined here. The check of files, their errors, the JSON
+//! Schema and docs/reference/vpn.md are derived from them. `check` validates combinations of fields, `load` reads
+//! files.
 
 mod check;
 mod connect_ip;
@@ -35,13 +36,13 @@ use std::path::PathBuf;
 /// Version of this format.
 pub const VERSION: u32 = 1;
 
-/// Names of network devices: IFNAMSIZ of Linux less the final zero.
+/// Names of network devices: IFNAMSIZ of Linux minus the final zero.
 const INTERFACE: &str = "^[A-Za-z0-9_.@-]{1,15}$";
 
-/// Reads the name of a device on the command line: what `interface` of a configuration may be.
+/// Parses the name of a device on the command line, with the rules of `interface` in a configuration.
 ///
 /// # Errors
-/// What was expected, and what was found.
+/// A message with the expected and the actual value.
 pub fn interface_name(text: &str) -> Result<String, String> {
     let known = |byte: u8| byte.is_ascii_alphanumeric() || b"_.@-".contains(&byte);
     let is_name = (1..=15).contains(&text.len()) && text.bytes().all(known) && !matches!(text, "." | "..");
@@ -52,7 +53,7 @@ pub fn interface_name(text: &str) -> Result<String, String> {
 const NAME: &str = "^[A-Za-z0-9_.-]{1,32}$";
 /// Names of domains (RFC 1035 section 2.3.4).
 const DOMAIN: &str = "^[A-Za-z0-9_.-]{1,253}$";
-/// What the C library takes of resolv.conf(5): MAXNS, and the earlier limit of search domains.
+/// Limits of the C library for resolv.conf(5): MAXNS, and the earlier limit of search domains.
 const MAX_NAME_SERVERS: usize = 3;
 const MAX_SEARCH_DOMAINS: usize = 6;
 /// Public keys as `keygen` prints them.
@@ -282,7 +283,7 @@ impl Peer {
         [self.public_key].into_iter().chain(self.next_public_key)
     }
 
-    /// Whether the key is one of its own.
+    /// Whether the key is one of its keys.
     #[must_use]
     pub fn has_key(&self, key: PublicKey) -> bool {
         self.keys().any(|own| own == key)
@@ -303,7 +304,7 @@ impl Server {
         pools.chain(self.networks()).collect()
     }
 
-    /// The peer with a key.
+    /// Returns the peer with a key.
     #[must_use]
     pub fn peer(&self, key: PublicKey) -> Option<&Peer> {
         self.peers.iter().find(|peer| peer.has_key(key))
@@ -311,21 +312,22 @@ impl Server {
 }
 
 impl Config {
-    /// Whether hosts beside this machine may be reached through the tunnel, so that their answers must pass. At a server without `forward`
-    /// the administrator may switch forwarding on at any time; a client without `networks` needs no tracking of flows.
+    /// Whether hosts other than this machine may be reached through the tunnel, so that their answers must
+    /// pass. At a server without `forward` the administrator may enable forwarding at any time; a client
+    /// without `networks` needs no tracking of flows.
     #[must_use]
     pub fn may_forward(&self) -> bool {
         self.server.is_some() || self.client.as_ref().is_some_and(|client| !client.networks.is_empty())
     }
 
-    /// What a client asks for, or a server offers at most.
+    /// Carrier that a client requests, or the most that a server offers.
     #[must_use]
     pub fn carrier_kind(&self) -> CarrierKind {
         let of_role = if self.server.is_some() { CarrierKind::Multipath } else { CarrierKind::Connections };
         self.carrier.unwrap_or(of_role)
     }
 
-    /// The other ends that are known.
+    /// Returns the known peers.
     #[must_use]
     pub fn known_peers(&self) -> KnownPeers {
         let clients = self.server.iter().flat_map(|server| &server.peers).map(|peer| peer.keys().collect());
@@ -346,7 +348,7 @@ fn path_mtu() -> Limits {
     limits::between(min, max).unit("bytes")
 }
 
-/// Congestion controls of noq's carriers, and their former names here.
+/// Congestion controls of noq's carriers, and their former names.
 fn controls() -> Limits {
     use CongestionControl::{BbrLinux, Lia, Newreno};
     let former = [("new_reno", Newreno.name()), ("bbr", BbrLinux.name()), ("coupled", Lia.name())];
@@ -372,8 +374,8 @@ fn default_keep_alive() -> Duration {
     Duration::from_secs(1)
 }
 impl Config {
-    /// Whether packets have numbers, so that the other end can put them in order: the same at both ends. With CONNECT-IP they
-    /// have none.
+    /// Whether packets have numbers, so that the peer can restore their order: must be equal at both ends. With CONNECT-IP
+    /// they have none.
     #[must_use]
     pub fn numbers_packets(&self) -> bool {
         let connect_ip = self.client.as_ref().is_some_and(|client| client.connect_ip.is_some());
@@ -381,8 +383,8 @@ impl Config {
     }
 }
 
-/// FQ-CoDel for round trips of up to 200 ms: packets in order have the round trip time of the slowest path, with what waits
-/// in its line. The target is between 5 and 10 % of the interval (RFC 8289).
+/// FQ-CoDel for round trips of up to 200 ms: packets in order have the round-trip time of the slowest path, including its
+/// queue. The target is between 5 and 10 % of the interval (RFC 8289).
 fn default_queue() -> QueueConfig {
     let (target, interval) = (Duration::from_millis(20), Duration::from_millis(200));
     QueueConfig::FqCodel(FqCodel { target, interval, ..FqCodel::default() })
@@ -392,7 +394,7 @@ fn default_resequencing() -> Duration {
     Duration::from_millis(200)
 }
 
-/// The RTT alone says when a packet arrives only where nothing waits in a line.
+/// The RTT alone predicts the arrival of a packet only without queues.
 fn default_scheduler() -> PathSchedulerKind {
     PathSchedulerKind::earliest_arrival()
 }

@@ -1,15 +1,15 @@
-//! The system calls that are left to the program once everything is set up (seccomp, seccomp(2)): a filter of its own, so that it
-//! holds without a service manager.
+//! System calls that the program may use after setup (seccomp, seccomp(2)): a filter that needs no service manager.
 //!
 //! | | |
 //! | --- | --- |
-//! | any other call | EPERM, as the systemd unit has it: a call that a later C library adds costs a feature, where a kill would cost the tunnel, and what is behind it does not happen either way |
-//! | sockets | UDP, TCP, Unix and netlink: no packet sockets, which get around the kill switch |
-//! | memory | none that is executable, as `MemoryDenyWriteExecute` of systemd |
+//! | any other call | EPERM, as in the systemd unit: a new call of a later C library costs a feature, where a kill would cost the tunnel, and the call has no effect either way |
+//! | sockets | UDP, TCP, Unix and netlink: no packet sockets, which bypass the kill switch |
+//! | memory | none that is executable, as with `MemoryDenyWriteExecute` of systemd |
 //! | programs | none, unless `dns` was set by resolvconf(8), which is run again at the end |
-//! | a kernel without seccomp | the tunnel does not start: what an operator relies on must not be missing without a word |
+//! | a kernel without seccomp | the tunnel does not start: a protection that an operator relies on must not be missing silently |
 //!
-//! No filter is known for architectures other than x86-64, AArch64 and RISC-V (64 bits): there the log says so.
+//! There is no filter for architectures other than x86-64, AArch64 and RISC-V (64 bits): the log then reports
+//! this.
 
 use std::io;
 
@@ -86,7 +86,7 @@ const CALLS: &[libc::c_long] = &[
     libc::SYS_exit_group,
 ];
 
-/// The same by their earlier names, which the C library uses where they are.
+/// Calls by their earlier names, which the C library uses where they exist.
 #[cfg(target_arch = "x86_64")]
 const EARLIER: &[libc::c_long] = &[
     libc::SYS_open,
@@ -103,7 +103,7 @@ const EARLIER: &[libc::c_long] = &[
 #[cfg(any(target_arch = "aarch64", target_arch = "riscv64"))]
 const EARLIER: &[libc::c_long] = &[libc::SYS_gettimeofday];
 
-/// What a shell script such as resolvconf(8) takes beside, with any arguments.
+/// Further calls that a shell script such as resolvconf(8) needs, with any arguments.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 const PROGRAMS: &[libc::c_long] = &[
     libc::SYS_execve,
@@ -170,7 +170,8 @@ const EARLIER_PROGRAMS: &[libc::c_long] = &[libc::SYS_renameat];
 #[cfg(target_arch = "riscv64")]
 const EARLIER_PROGRAMS: &[libc::c_long] = &[];
 
-/// Leaves the process, with all its threads, the calls that it needs from now on; with `programs` also what it takes to run some.
+/// Restricts the process, with all its threads, to the calls that it needs from now on; with `programs` including those for
+/// running programs.
 ///
 /// # Errors
 /// If the kernel has no seccomp.
@@ -179,7 +180,7 @@ pub fn confine(programs: bool) -> io::Result<()> {
     seccompiler::apply_filter_all_threads(&filter(programs)).map_err(of_kernel)
 }
 
-/// The same where no filter is known: the log says so.
+/// Reports in the log that there is no filter for this architecture.
 ///
 /// # Errors
 /// None.
@@ -230,7 +231,7 @@ mod tests {
     use rustix::net::{AddressFamily, SocketType, socket};
     use std::process::Command;
 
-    /// What `task` gives in a thread with the filter.
+    /// Result of `task` in a thread with the filter.
     fn confined<T: Send + 'static>(programs: bool, task: impl FnOnce() -> T + Send + 'static) -> T {
         let thread = std::thread::spawn(move || {
             seccompiler::apply_filter(&filter(programs)).unwrap();

@@ -1,5 +1,6 @@
-//! What this program asks a running tunnel, by its control socket. The user of the tunnel owns that and its folder, and whoever asks may be
-//! root: links are not followed, and what is answered goes to a terminal only without control characters.
+//! Requests to a running tunnel by its control socket. The user of the tunnel owns the socket and its
+//! directory, and the caller may be root: links are not followed, and answers are printed to a terminal only
+//! without control characters.
 
 use crate::folders::{RUN_DIRECTORY, directory};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
@@ -10,22 +11,22 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Name of the socket in the folder of a tunnel.
+/// Name of the socket in the directory of a tunnel.
 pub const NAME: &str = "control.sock";
-/// No answer is longer: a status has about 2 kB for each of 1024 sessions.
+/// Maximum length of an answer: a status has about 2 kB for each of 1024 sessions.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
 
 /// The socket of a tunnel.
 #[derive(Clone, Debug)]
 pub enum ControlSocket {
-    /// The usual one of a device.
+    /// The default socket of a device.
     OfInterface(String),
-    /// One that the user has named.
+    /// A socket named by the user.
     Named(PathBuf),
 }
 
 impl ControlSocket {
-    /// Its name, as it is shown.
+    /// Its name for display.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         match self {
@@ -34,10 +35,10 @@ impl ControlSocket {
         }
     }
 
-    /// Asks, and returns the whole answer, which may take so long.
+    /// Sends a request, and returns the whole answer, which may take up to `patience`.
     ///
     /// # Errors
-    /// If no process listens, if it is no socket of the tunnel, or the answer is late or too long.
+    /// If no process listens, if it is not a socket of the tunnel, or if the answer is late or too long.
     pub fn ask(&self, request: &str, patience: Duration) -> io::Result<String> {
         let end = Instant::now() + patience;
         let left = || {
@@ -46,7 +47,7 @@ impl ControlSocket {
         };
         let found = self.open()?;
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
-        // connecting waits as long as more have connected than the tunnel takes, for which the timeout of writing holds (unix(7), socket(7))
+        // connecting blocks while the backlog of the tunnel is full, limited by the write timeout (unix(7), socket(7))
         socket.set_write_timeout(left()?)?;
         socket.connect(&SockAddr::unix(format!("/proc/self/fd/{}", found.as_raw_fd()))?)?;
         drop(found);
@@ -69,7 +70,7 @@ impl ControlSocket {
         String::from_utf8(answer).map_err(|_| io::Error::other("the answer is not text in UTF-8"))
     }
 
-    /// The socket itself, so that nothing can take its place before it is used.
+    /// Opens the socket itself, so that it cannot be replaced before it is used.
     fn open(&self) -> io::Result<OwnedFd> {
         let as_path = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let (socket, folder) = match self {
@@ -94,7 +95,7 @@ impl ControlSocket {
     }
 }
 
-/// The folder of a device's tunnel, which is no link.
+/// Opens the directory of a device's tunnel, which must not be a link.
 ///
 /// # Errors
 /// If there is none.
@@ -104,7 +105,7 @@ pub fn open_folder(interface: &str) -> io::Result<OwnedFd> {
     Ok(openat(&all, interface, flags | OFlags::NOFOLLOW, Mode::empty())?)
 }
 
-/// The text without control characters, but for those that end lines: a terminal obeys them.
+/// Removes control characters except line ends from a text, because a terminal interprets them.
 #[must_use]
 pub fn printable(text: &str) -> String {
     let shown =
@@ -112,7 +113,7 @@ pub fn printable(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// The same for all texts in a value.
+/// Removes control characters from all texts in a value.
 pub fn make_printable(value: &mut serde_json::Value) {
     match value {
         serde_json::Value::String(text) => *text = printable(text).replace('\n', "\u{fffd}"),
@@ -157,7 +158,7 @@ mod tests {
                 "not a socket"
             );
         }
-        // one that goes on and never ends
+        // an endless answer
         let endless = std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             while stream.write_all(b"x").is_ok() {

@@ -13,8 +13,8 @@
 //! | `client` | paths, addresses and routes of a client |
 //! | `connect_ip` | capsules of sessions of CONNECT-IP |
 //! | `answers` | status, metrics, the end |
-//! | `refusals` | which refused connections are logged |
-//! | `reload` | peers and certificates of a configuration that is read again |
+//! | `refusals` | selection of the refused connections that are logged |
+//! | `reload` | peers and certificates of a reloaded configuration |
 
 mod answers;
 mod client;
@@ -56,7 +56,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why a tunnel cannot start or continue.
+/// Error for which a tunnel cannot start or continue.
 #[derive(Debug, Error)]
 pub enum DaemonError {
     /// The machine cannot be set up.
@@ -65,7 +65,7 @@ pub enum DaemonError {
     /// Signals cannot be received.
     #[error("signals cannot be handled: {}", system_reason(.0))]
     Signals(io::Error),
-    /// Changes of interfaces are not reported.
+    /// Changes of interfaces cannot be monitored.
     #[error("changes of interfaces cannot be followed: {}", system_reason(.0))]
     Watch(io::Error),
     /// The endpoint rejects its configuration, or the paths of the client.
@@ -80,7 +80,7 @@ pub enum DaemonError {
     /// The server sends messages of another protocol.
     #[error("the server does not speak this protocol")]
     NotThisProtocol,
-    /// The server has no address for this client; with its words.
+    /// The server has no address for this client; with its message.
     #[error("the server refuses: {0}")]
     Refused(String),
     /// Datagrams of the path are too short for IPv6 inside.
@@ -88,7 +88,7 @@ pub enum DaemonError {
         "the path carries less than the 1280 bytes that IPv6 inside needs; set `mtu` of both ends below 1280"
     )]
     Narrow,
-    /// The server assigns a network that it may not draw into the tunnel.
+    /// The server assigns a network that it may not route through the tunnel.
     #[error(
         "the server assigns {0}, which is no range for private use of {PRIVATE_BITS_IPV4} (IPv4) or {PRIVATE_BITS_IPV6} (IPv6) bits or more: add it to `client.routes` to reach it through the tunnel, or set `accept_routes`"
     )]
@@ -106,13 +106,14 @@ pub enum DaemonError {
 }
 
 impl DaemonError {
-    /// Whether another start ends in the same way unless this machine or the server changes.
+    /// Whether another start fails in the same way unless this machine or the server changes.
     #[must_use]
     pub fn is_permanent(&self) -> bool {
         match self {
             Self::Setup(error) => error.is_permanent(),
             Self::Endpoint(_) | Self::NotThisProtocol => true,
-            // the pool of the server may have an address later, its configuration be fixed, the machine be in another network
+            // later, the pool of the server may have an address, its configuration may be fixed, or the machine may be in
+            // another network
             Self::Refused(_) | Self::Narrow => false,
             Self::NetworkInUse { .. } | Self::NetworkNotAllowed(_) => false,
             Self::Signals(_) | Self::Watch(_) | Self::Poll(_) | Self::DeviceGone(_) => false,
@@ -122,7 +123,7 @@ impl DaemonError {
 
 struct Daemon {
     config: Config,
-    /// Where the configuration was read.
+    /// File of the configuration.
     file: PathBuf,
     clock: Clock,
     endpoint: TunnelEndpoint,
@@ -130,15 +131,15 @@ struct Daemon {
     machine: Machine,
     sockets: Sockets,
     sessions: BTreeMap<SessionId, Session>,
-    /// Sessions of a server that have ended without a request, until when they are kept for their clients to connect again.
+    /// Sessions of a server that have ended without a request, kept until this time for their clients to reconnect.
     parked: BTreeMap<SessionId, (Time, Session)>,
     /// Addresses of the clients of a server; `None` at a client.
     clients: Option<ClientAddresses>,
     /// The paths of a client with its only session; `None` at a server.
     uplinks: Option<(Uplinks, SessionId)>,
-    /// Paths of a client that were never up; `None` at a server, and once there are none.
+    /// Paths of a client that were never up; `None` at a server, and when there are none.
     silence: Option<Silence>,
-    /// What the server of a client of CONNECT-IP has said of addresses and destinations.
+    /// Addresses and destinations announced by the server of a client of CONNECT-IP.
     #[cfg(feature = "connect-ip")]
     offer: Offer,
     /// This end's key.
@@ -152,18 +153,18 @@ struct Daemon {
     /// Peers that were rejected.
     refused: u64,
     refusals: Refusals,
-    /// When interfaces are read again; `None` if the last attempt succeeded.
+    /// Time at which interfaces are read again; `None` if the last attempt succeeded.
     retry_interfaces: Option<Time>,
-    /// Interfaces whose filter of sources was warned of.
+    /// Interfaces for whose reverse-path filter a warning was logged.
     filtered: BTreeSet<String>,
-    /// Set when the tunnel is to end after this turn.
+    /// Result with which the tunnel ends after this turn, if set.
     end: Option<Result<(), DaemonError>>,
 }
 
 /// Sets the machine up, carries packets until the program is asked to end, and undoes all changes.
 ///
 /// # Errors
-/// Why the tunnel could not start, or why it ended without a request.
+/// The reason for which the tunnel could not start, or ended without a request.
 pub fn run(settings: &Settings) -> Result<(), DaemonError> {
     let ends = [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT];
     let signals = receive(&ends).map_err(DaemonError::Signals)?;
@@ -178,7 +179,7 @@ pub fn run(settings: &Settings) -> Result<(), DaemonError> {
         let interface = &settings.config.interface;
         tracing::warn!("the kill switch stays: `quiclab-tunnel down --interface {interface}` removes it");
     }
-    // `down` waits for the end of its connection: the machine is restored before
+    // `down` waits for the end of its connection, before which the machine is restored
     let undone = daemon.machine.end();
     let table = kill_switch_table(&settings.config.interface);
     inputs.control.tell_end(&undone.map_or_else(
@@ -190,7 +191,7 @@ pub fn run(settings: &Settings) -> Result<(), DaemonError> {
     end
 }
 
-/// A stream that is readable after one of these signals.
+/// Returns a stream that is readable after one of these signals.
 pub(crate) fn receive(signals: &[i32]) -> io::Result<UnixStream> {
     let (stream, writer) = UnixStream::pair()?;
     for signal in signals {
@@ -277,7 +278,7 @@ mod tests {
 
     #[test]
     fn what_the_other_end_refuses_is_tried_again() {
-        // whoever fixes the server must not have to start each client
+        // fixing the server must not require a restart of each client
         for reason in [crate::protocol::NUMBERS_DIFFER, "no free address is available"] {
             assert!(!DaemonError::Refused(reason.to_owned()).is_permanent(), "{reason}");
         }

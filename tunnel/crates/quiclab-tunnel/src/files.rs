@@ -1,14 +1,14 @@
-//! Files that others may have written: read without a wait, whatever they are, and no more of them than is sensible.
+//! Files that others may have written: read without blocking, whatever they are, and up to a maximum length.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Opens a regular file: a FIFO would be waited for, and a device has no end.
+/// Opens a regular file: a FIFO would block, and a device has no end.
 ///
 /// # Errors
-/// If it cannot be read, or is something else.
+/// If it cannot be read, or is not a regular file.
 pub fn open_regular(file: &Path) -> io::Result<File> {
     let open = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(file)?;
     match open.metadata()? {
@@ -18,15 +18,15 @@ pub fn open_regular(file: &Path) -> io::Result<File> {
     }
 }
 
-/// All bytes of a regular file of at most `most` bytes.
+/// Reads all bytes of a regular file of at most `most` bytes.
 ///
 /// # Errors
-/// As [`open_regular`], and if it is longer.
+/// As [`open_regular`], and if the file is longer.
 pub fn read(file: &Path, most: u64) -> io::Result<Vec<u8>> {
     read_open(&mut open_regular(file)?, most)
 }
 
-/// The same of a file that is open.
+/// Reads all bytes of an open file.
 ///
 /// # Errors
 /// If it cannot be read, or is longer.

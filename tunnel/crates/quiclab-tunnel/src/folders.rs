@@ -1,13 +1,13 @@
-//! Where the program keeps what lasts as long as a tunnel, and what lasts longer.
+//! Directories of the program: for the lifetime of a tunnel, and for longer.
 
 use std::path::{Path, PathBuf};
 
-/// Journals and sockets, a directory for each device.
+/// Directory of journals and sockets, with a directory for each device.
 pub const RUN_DIRECTORY: &str = "/run/quiclab-tunnel";
-/// What outlives a restart of the machine, a file for each device.
+/// Directory of the state that persists across restarts of the machine, with a file for each device.
 pub const STATE_DIRECTORY: &str = "/var/lib/quiclab-tunnel";
 
-/// [`STATE_DIRECTORY`], or the directory that a service manager or a test names in the variable of the environment that is called so
+/// [`STATE_DIRECTORY`], or the directory that a service manager or a test sets in the environment variable of this name
 /// (systemd.exec(5)).
 #[must_use]
 pub fn state_directory() -> PathBuf {

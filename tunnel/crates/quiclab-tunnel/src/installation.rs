@@ -1,6 +1,7 @@
-//! Random bytes of this installation, which outlive a restart: stateless resets of a server derive from them and from its key. Of the key
-//! alone, a second server with the same key, such as a copy of the machine, would tell whoever sees a packet what resets its connection
-//! (RFC 9000 section 21.11).
+//! Random bytes of this installation, which persist across restarts: stateless resets of a server are derived
+//! from them and from its key. With the key alone, a second server with the same key, such as a copy of the
+//! machine, would reveal to an observer of a packet the token that resets its connection (RFC 9000 section
+//! 21.11).
 
 use crate::files;
 use crate::folders::{RUN_DIRECTORY, state_directory};
@@ -11,16 +12,16 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Why there are none in a folder.
+/// Reason for which a directory has none.
 enum Unusable {
-    /// There are none, and none can be written.
+    /// The file does not exist, and cannot be written.
     NotWritable(io::Error),
-    /// What is there cannot be used, or another error.
+    /// The file cannot be used, or another error.
     Found(io::Error),
 }
 
-/// Those of the tunnel of a device, which are drawn where there are none yet. Where [`state_directory`] cannot be written, as in a
-/// container, they are beside the control sockets, until the machine is started again.
+/// Returns the bytes for the tunnel of a device, which are drawn if there are none yet. If [`state_directory`] cannot be written,
+/// as in a container, they are next to the control sockets, until the machine is restarted.
 #[must_use]
 pub fn secret(interface: &str) -> [u8; 32] {
     let (secret, reasons) = find(&[state_directory(), RUN_DIRECTORY.into()], interface);
@@ -39,8 +40,8 @@ pub fn secret(interface: &str) -> [u8; 32] {
     secret.unwrap_or_else(draw)
 }
 
-/// The bytes in the first folder that has them or takes them, and what the operator must know of those before it: not that one cannot be
-/// written, unless there is no other.
+/// Returns the bytes in the first directory that has them or can store them, and notes for the operator on
+/// earlier ones: that one cannot be written is noted only if there is no other.
 fn find(folders: &[PathBuf], interface: &str) -> (Option<[u8; 32]>, Vec<String>) {
     let (mut known, mut reasons) = (Vec::new(), Vec::new());
     for folder in folders {
@@ -63,7 +64,7 @@ fn draw() -> [u8; 32] {
     bytes
 }
 
-/// The bytes in `folder`, which only root and the user of this process can write to.
+/// Returns the bytes in `folder`, which only root and the user of this process can write to.
 fn kept(folder: &Path, interface: &str) -> Result<[u8; 32], Unusable> {
     match DirBuilder::new().mode(0o755).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(of_writing(error)),
@@ -74,7 +75,7 @@ fn kept(folder: &Path, interface: &str) -> Result<[u8; 32], Unusable> {
         Ok(open) => read(open).map_err(Unusable::Found),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let (secret, new) = (draw(), folder.join(format!(".{interface}.{}", std::process::id())));
-            // of a process with the same number that has crashed, as the first one of each container has it
+            // left by a crashed process with the same number, which the first process of each container has
             let _ = fs::remove_file(&new);
             let written = write(&new, &secret).and_then(|()| fs::rename(&new, &file));
             if written.is_err() {
@@ -122,7 +123,7 @@ mod tests {
         assert_ne!(kept(&folder, "qlt1").unwrap(), first);
         let file = folder.join("qlt0.secret");
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-        // what another user may have read is not used
+        // bytes that another user may have read are not used
         fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
         assert!(kept(&folder, "qlt0").is_none());
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
@@ -157,7 +158,7 @@ mod tests {
         fs::write(state.join("qlt0.secret"), b"short").unwrap();
         let (second, reasons) = find(&both, "qlt0");
         assert_eq!((second, reasons.len()), (first, 1), "{reasons:?}");
-        // nowhere at all
+        // no directory can store them
         let (none, reasons) = find(&[absent], "qlt0");
         assert_eq!((none, reasons.len()), (None, 1), "{reasons:?}");
         fs::remove_dir_all(&folder).unwrap();

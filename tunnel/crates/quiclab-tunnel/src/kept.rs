@@ -1,22 +1,23 @@
-//! Packets of flows inside that wait for the end of an outage: the time in which no path of a session carries anything, or a session
-//! that has ended is not open again.
+//! Packets of inner flows that wait for the end of an outage: the time in which no path of a session carries
+//! data, or a session that has ended is not open again.
 //!
-//! A sender whose packets get lost sends them again after waits that double: after half a minute, TCP tries again half a minute
+//! A sender whose packets are lost retransmits them after timeouts that double: after half a minute, TCP retries half a minute
 //! later (RFC 6298 section 5.5), and QUIC does the same (RFC 9002 section 6.2.1). Two things end that wait:
 //!
 //! | | for |
 //! | --- | --- |
-//! | what TCP sends in an outage is answered with an ICMP error, after which Linux does not wait twice as long (RFC 6069, `tcp_ld_RTO_revert`) | TCP of this machine and behind it, as far as it knows that |
-//! | the newest packet of each flow is kept, and sent when there is a path again: the answer to it ends the wait | all others, such as QUIC |
+//! | packets of TCP in an outage are answered with an ICMP error, after which Linux does not double the timeout (RFC 6069, `tcp_ld_RTO_revert`) | TCP of this machine and behind it, if it implements that |
+//! | the newest packet of each flow is kept, and sent when there is a path again: its answer ends the wait | all others, such as QUIC |
 //!
-//! Older packets are dropped once an outage is longer than a second. With acknowledgements of them the round trip time that their sender
-//! sees would be as long as the outage, and so would be the wait after the next loss.
+//! Older packets are dropped when an outage exceeds a second. Their acknowledgements would give their sender
+//! a round-trip time as long as the outage, and as long a timeout after the next loss.
 
 use bytes::BytesMut;
 use quiclab_core::queue::FlowKey;
 use std::collections::BTreeMap;
 
-/// Flows of a session of which a packet is kept: the first ones. With packets of 1400 bytes they take 0.35 MB.
+/// Maximum number of flows of a session of which a packet is kept: the first ones. With packets of 1400 bytes
+/// they take 0.35 MB.
 const MAX_FLOWS: usize = 256;
 
 /// The newest packet of each flow.
@@ -32,11 +33,11 @@ impl KeptPackets {
         if self.flows.len() >= MAX_FLOWS && !self.flows.contains_key(&key) {
             return true;
         }
-        // a copy, as it may be a part of a block of many packets
+        // a copy, because it may be a part of a block of many packets
         self.flows.insert(key, BytesMut::from(&packet[..])).is_some()
     }
 
-    /// Takes them out.
+    /// Takes the packets.
     pub fn take(&mut self) -> impl Iterator<Item = BytesMut> + use<> {
         std::mem::take(&mut self.flows).into_values()
     }

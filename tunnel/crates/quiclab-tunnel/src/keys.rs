@@ -15,34 +15,34 @@ use std::path::Path;
 use thiserror::Error;
 
 /// `PrivateKeyInfo` up to the 32 bytes of the key (RFC 8410 section 7), of version 1 and of version 2, which has the
-/// public key behind it.
+/// public key after it.
 const PKCS8: [u8; 16] = *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
 const PKCS8_2: [u8; 16] = *b"\x30\x51\x02\x01\x01\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
-/// No key file is longer.
+/// Maximum length of a key file.
 const MAX_FILE: u64 = 4096;
 
-/// Why a key file is not used. The file is the subject: its name stands before the sentence.
+/// Error for which a key file is rejected. The file is the subject: its name precedes the message.
 #[derive(Debug, Error)]
 pub enum KeyError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{}", system_reason(.0))]
     Io(#[from] io::Error),
-    /// Others than its owner may read or write it.
+    /// Users other than its owner may read or write it.
     #[error("accessible to other users (mode {0:03o})")]
     Readable(u32),
     /// Another user owns it.
     #[error("belongs to the user `{}`, not to root or the user of the tunnel", user_name(*.0))]
     Owner(u32),
-    /// It holds no key.
+    /// It contains no key.
     #[error("not a PEM file with a private key")]
     NoKey,
-    /// It holds no Ed25519 key.
+    /// It contains no Ed25519 key.
     #[error("not a PEM file with an Ed25519 `PRIVATE KEY`")]
     Content,
 }
 
 impl KeyError {
-    /// What to do about it, as an imperative; empty where the sentence says it.
+    /// Remedy, as an imperative; empty if the message contains it.
     #[must_use]
     pub fn remedy(&self, file: &Path) -> String {
         let file = file.display();
@@ -70,12 +70,12 @@ impl KeyError {
     }
 }
 
-/// Who may own the file of a private key.
+/// Permitted owners of the file of a private key.
 #[derive(Clone, Copy, Debug)]
 pub enum Owners {
-    /// Whoever alone may read it: the key is only looked at.
+    /// Any user that alone may read it: the key is only inspected.
     Any,
-    /// Root, the user of this process, and the one with this number, which the process becomes: a tunnel must not have a key that
+    /// Root, the user of this process, and the user with this number, which the process becomes: a tunnel must not use a key that
     /// another user knows.
     Trusted(Option<u32>),
 }
@@ -83,7 +83,7 @@ pub enum Owners {
 /// Reads a private key from a file that only its owner may read.
 ///
 /// # Errors
-/// If it cannot be read, is readable by others, belongs to another user or holds no key.
+/// If it cannot be read, is readable by others, belongs to another user or contains no key.
 pub fn read(file: &Path, owners: Owners) -> Result<SecretKey, KeyError> {
     from_pem(&read_text(file, owners)?).ok_or(KeyError::Content)
 }
@@ -102,10 +102,10 @@ pub fn pkcs8(key: &SecretKey) -> PrivateKeyDer<'static> {
     PrivatePkcs8KeyDer::from([&PKCS8[..], key.as_bytes()].concat()).into()
 }
 
-/// The text of a file that only its owner may read.
+/// Reads the text of a file that only its owner may read.
 fn read_text(file: &Path, owners: Owners) -> Result<Vec<u8>, KeyError> {
     let mut open = files::open_regular(file)?;
-    // of the open file, so that it is the one that is read
+    // of the open file, so that the checked file is the one that is read
     let metadata = open.metadata()?;
     if metadata.mode() & 0o077 != 0 {
         return Err(KeyError::Readable(metadata.mode() & 0o777));
@@ -135,7 +135,7 @@ fn to_pem(key: &SecretKey) -> String {
     format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", base64(&der))
 }
 
-/// Base64 of bytes whose number is a multiple of three (RFC 4648 section 4); the line is not longer than PEM allows.
+/// Base64 of bytes whose number is a multiple of three (RFC 4648 section 4); the line is within the limit of PEM.
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     debug_assert!(bytes.len().is_multiple_of(3) && bytes.len() <= 48);
@@ -146,10 +146,10 @@ fn base64(bytes: &[u8]) -> String {
     digits.collect()
 }
 
-/// Makes a key and writes it into a new file.
+/// Generates a key and writes it to a new file.
 ///
 /// # Errors
-/// If the file is there already, or cannot be written.
+/// If the file already exists, or cannot be written.
 pub fn generate(file: &Path) -> io::Result<PublicKey> {
     let mut bytes = [0; 32];
     ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut bytes)
@@ -161,7 +161,7 @@ pub fn generate(file: &Path) -> io::Result<PublicKey> {
     Ok(key.public())
 }
 
-/// The key that 64 hexadecimal digits are.
+/// Parses a key of 64 hexadecimal digits.
 #[must_use]
 pub fn public_from_text(text: &str) -> Option<PublicKey> {
     let digits = text.as_bytes();
@@ -175,12 +175,12 @@ pub fn public_from_text(text: &str) -> Option<PublicKey> {
     Some(PublicKey::from_bytes(bytes))
 }
 
-/// For fields of a configuration that need not be there.
+/// Deserializes an optional field of a configuration.
 pub(crate) fn deserialize_some<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PublicKey>, D::Error> {
     deserialize(from).map(Some)
 }
 
-/// For fields of a configuration.
+/// Deserializes a field of a configuration.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PublicKey, D::Error> {
     let text = String::deserialize(from)?;
     public_from_text(&text).ok_or_else(|| serde::de::Error::custom("expected 64 hexadecimal digits"))
@@ -200,7 +200,7 @@ mod tests {
             key.public().to_string(),
             "19bf44096984cdfe8541bac167dc3b96c85086aa30b6b6cb0c5c38ad703166e1"
         );
-        // the same with its public key behind it (section 10.3, the second example)
+        // the same with its public key after it (section 10.3, the second example)
         let second = "-----BEGIN PRIVATE KEY-----\nMHICAQEwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhCoB8wHQYKKoZIhvcNAQkJFDEPDA1DdXJkbGUgQ2hhaXJzgSEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PRIVATE KEY-----\n";
         assert!(from_pem(second.as_bytes()).is_none(), "attributes are not read");
         assert!(

@@ -1,16 +1,16 @@
 //! The VPN of quiclab: IP packets in datagrams of QUIC over several paths, with FQ-CoDel in front of them.
 //!
-//! tunnel/docs/tunnel.md says how it is used. The tunnel itself (discipline, scheduler, sending) is pure and lives in
-//! `quiclab-core`, QUIC in `quiclab-carrier`; this crate is what they need of a machine:
+//! tunnel/docs/tunnel.md describes its use. The tunnel itself (discipline, scheduler, sending) is pure and is in
+//! `quiclab-core`, QUIC in `quiclab-carrier`; this crate connects them to a machine:
 //!
 //! | module | |
 //! | --- | --- |
-//! | `config`, `keys`, `files` | what the user writes, checked |
-//! | `setup`, `system`, `privileges`, `confinement`, `installation` | what is changed on the machine, and undone; what the program may do then |
+//! | `config`, `keys`, `files` | configuration of the user, checked |
+//! | `setup`, `system`, `privileges`, `confinement`, `installation` | changes of the machine, and their undoing; privileges of the program after them |
 //! | `daemon` | the loop, sessions of a server, the client |
 //! | `tun`, `sockets`, `uplinks` | packets in and out |
-//! | `session`, `kept`, `pool`, `protocol` | the other ends, and what they may |
-//! | `requests`, `status`, `top`, `control_socket` | what it tells, and how it is asked |
+//! | `session`, `kept`, `pool`, `protocol` | peers, and their permissions |
+//! | `requests`, `status`, `top`, `control_socket` | status and requests |
 
 pub mod clock;
 pub mod config;

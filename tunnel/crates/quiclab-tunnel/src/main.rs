@@ -44,14 +44,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// Exit code of what was started and failed: another start may succeed.
+/// Exit code of a failure after the start: another start may succeed.
 const FAILED: u8 = 1;
-/// Exit code of wrong input, which is that of clap as well: to start it again does not help.
+/// Exit code of invalid input, which is also that of clap: another start does not help.
 const WRONG_INPUT: u8 = 2;
-/// Exit code of what fails unless this machine or the server changes: nor does it help here.
+/// Exit code of a failure that persists unless this machine or the server changes.
 const UNSUITABLE: u8 = 3;
 
-/// Why a command failed, as it is shown; without a sentence if the log has it.
+/// Failure of a command, as displayed; without a message if the log has it.
 struct Failure {
     sentence: String,
     code: u8,
@@ -112,7 +112,7 @@ fn schema() -> Result<(), Failure> {
     print(&format!("{schema}\n"))
 }
 
-/// What each manual page has after what the command line knows (man-pages(7)).
+/// End of each manual page, after the sections from the command line (man-pages(7)).
 const MANUAL_END: &str = "\
 .SH FILES
 .TP
@@ -150,7 +150,7 @@ fn man(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads a configuration. An error about its key says what to change, which must not be done to that of a tunnel that runs.
+/// Reads a configuration. An error about its key includes a remedy, which must not be applied to a running tunnel.
 fn load(file: &Path) -> Result<config::Settings, Failure> {
     config::load(file).map_err(|error| {
         let inspected = config::inspect(file).ok();
@@ -184,7 +184,7 @@ fn up(file: &Path, check: bool, interface: Option<&str>, log: Option<Log>) -> Re
         Some(Log::Text) => false,
         None => !io::stderr().is_terminal(),
     };
-    // a line that cannot be written is lost: to tell that on a full disk would panic
+    // a line that cannot be written is lost: reporting that on a full disk would panic
     let subscriber = tracing_subscriber::fmt()
         .with_writer(io::stderr)
         .with_max_level(tracing::Level::INFO)
@@ -205,13 +205,13 @@ fn up(file: &Path, check: bool, interface: Option<&str>, log: Option<Log>) -> Re
         if !json {
             return failure;
         }
-        // the last line is one of JSON, too
+        // the last line is also JSON
         tracing::error!("{}", failure.sentence);
         Failure { sentence: String::new(), ..failure }
     })
 }
 
-/// How long a tunnel may take to answer; it takes milliseconds unless it hangs or is stopped. An end undoes all changes first.
+/// Maximum time for an answer of a tunnel; it takes milliseconds unless it hangs. An end first undoes all changes.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PATIENCE_FOR_END: Duration = Duration::from_secs(60);
 
@@ -280,10 +280,10 @@ fn down(tunnel: &Tunnel, keep_kill_switch: bool) -> Result<(), Failure> {
     let socket = tunnel.socket();
     match socket.ask(if keep_kill_switch { "stop\n" } else { "down\n" }, PATIENCE_FOR_END) {
         Ok(answer) => {
-            // what it could not undo as another user than root
+            // changes that it could not undo as a user other than root
             let undone = setup::clean(&tunnel.interface, keep_kill_switch);
             match undone {
-                // the process itself has told that nothing is left
+                // the process itself has reported that nothing is left
                 Err(error) if error.is_not_permitted() && answer == daemon::ENDED => Ok(()),
                 Err(error) if answer.is_empty() || answer == daemon::ENDED => Err(error.to_string().into()),
                 Err(_) => Err(printable(&answer).into()),
@@ -294,7 +294,7 @@ fn down(tunnel: &Tunnel, keep_kill_switch: bool) -> Result<(), Failure> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
             let undone = setup::clean(&tunnel.interface, keep_kill_switch);
             let Undone { changes, kill_switch } = undone.map_err(|error| error.to_string())?;
-            // as the unit runs it after each end: a kill switch may be all that there is
+            // the unit runs this after each end: a kill switch may be the only change
             if changes == 0 && !kill_switch && !keep_kill_switch {
                 return Err(not_running(&socket, &error).into());
             }

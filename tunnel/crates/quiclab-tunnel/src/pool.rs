@@ -1,4 +1,4 @@
-//! Which address a client has: its own by configuration, else the one that it had before, else the lowest free one.
+//! Assignment of addresses to clients: the configured one, else its former one, else the lowest free one.
 
 use crate::config::{Peer, Server};
 use crate::protocol::Assigned;
@@ -11,13 +11,13 @@ use std::net::IpAddr;
 pub struct Pool {
     four: Option<Range>,
     six: Option<Range>,
-    /// Of a client with two keys, the other one for each.
+    /// For each key of a client with two keys, the other one.
     other_keys: BTreeMap<PublicKey, PublicKey>,
 }
 
 struct Range {
     network: IpPrefix,
-    /// Who has which address, also those that are reserved by configuration.
+    /// Owners of addresses, including those reserved by configuration.
     taken: BTreeMap<IpAddr, PublicKey>,
     by_peer: BTreeMap<PublicKey, IpAddr>,
     /// All addresses up to this one have an owner.
@@ -25,7 +25,7 @@ struct Range {
 }
 
 impl Pool {
-    /// The pool of a server.
+    /// Creates the pool of a server.
     #[must_use]
     pub fn new(server: &Server) -> Self {
         let range = |network: Option<IpPrefix>, own: &dyn Fn(&Peer) -> Option<IpAddr>| {
@@ -50,8 +50,8 @@ impl Pool {
         }
     }
 
-    /// Takes over the peers of a configuration that was read again. Leases of those that stay are kept, unless another peer
-    /// has the address now.
+    /// Sets the peers of a reloaded configuration. Remaining peers keep their leases, unless another peer now has the
+    /// address.
     pub fn reload(&mut self, server: &Server) {
         let mut new = Self::new(server);
         for (old, new) in [(&self.four, &mut new.four), (&self.six, &mut new.six)] {
@@ -59,7 +59,7 @@ impl Pool {
             for (key, address) in &old.by_peer {
                 let Some(peer) = server.peers.iter().find(|peer| peer.has_key(*key)) else { continue };
                 if !new.by_peer.contains_key(key) && !new.taken.contains_key(address) {
-                    // to a key that has not been used yet, too: it may be the only one after the next reload
+                    // also to a key that has not been used yet: it may be the only one after the next reload
                     peer.keys().for_each(|key| new.give(*address, key));
                 }
             }
@@ -79,7 +79,7 @@ impl Pool {
         [&self.four, &self.six].into_iter().flatten().map(|range| (range.server(), range.network))
     }
 
-    /// Addresses for a client that wants these families; empty if there is none for any.
+    /// Assigns addresses to a client that requests these families; empty if there is none.
     pub fn assign(&mut self, peer: PublicKey, ipv4: bool, ipv6: bool) -> Vec<Assigned> {
         let other = self.other_keys.get(&peer).copied();
         let four = self.four.as_mut().filter(|_| ipv4);

@@ -1,7 +1,7 @@
-//! What the program may do once everything is set up: run as another user, with one capability.
+//! Privileges of the program after setup: it runs as another user, with one capability.
 //!
 //! CAP_NET_ADMIN is kept: addresses, routes and the MTU of the device follow what the server assigns after a reconnect, and
-//! are undone at the end. Everything else is given up for good, also for programs that it might start (`no_new_privs`).
+//! are undone at the end. All others are dropped permanently, also for programs that it might start (`no_new_privs`).
 
 use nix::unistd::{Gid, Group, Uid, User, setgroups, setresgid, setresuid};
 use quiclab_core::problem::quoted;
@@ -13,7 +13,7 @@ use rustix::thread::{
 use std::io;
 use std::path::Path;
 
-/// A user that exists.
+/// An existing user.
 #[derive(Clone, Copy, Debug)]
 pub struct Account {
     user: Uid,
@@ -40,7 +40,7 @@ impl Account {
         Ok(Self { user: uid, group })
     }
 
-    /// Its number.
+    /// Number of the user.
     #[must_use]
     pub fn number(&self) -> u32 {
         self.user.as_raw()
@@ -52,7 +52,7 @@ impl Account {
         self.user == nix::unistd::geteuid() && self.group == nix::unistd::getegid()
     }
 
-    /// Gives a file to its group; links are not followed.
+    /// Changes the group of a file to the user's; links are not followed.
     ///
     /// # Errors
     /// If the kernel refuses it.
@@ -68,17 +68,17 @@ pub fn may_change_user() -> bool {
     capabilities(None).is_ok_and(|held| held.permitted.contains(needed))
 }
 
-/// The name of a user, or its number if it has none.
+/// Name of a user, or its number if it has none.
 #[must_use]
 pub fn user_name(number: u32) -> String {
     User::from_uid(Uid::from_raw(number)).ok().flatten().map_or_else(|| number.to_string(), |user| user.name)
 }
 
-/// Whether only root and the user of this process can put something into `directory`: what a process without
-/// privileges has left must not lead the next one astray.
+/// Checks that only root and the user of this process can write to `directory`: files left by an unprivileged
+/// process must not mislead the next one.
 ///
 /// # Errors
-/// A sentence about whose it is.
+/// A message with its owner.
 pub fn trusted(directory: &Path) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     let found = std::fs::symlink_metadata(directory)?;
@@ -95,13 +95,13 @@ pub fn trusted(directory: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, sentence))
 }
 
-/// Gives up all privileges but CAP_NET_ADMIN, and becomes `account` if there is one.
+/// Drops all privileges except CAP_NET_ADMIN, and becomes `account` if there is one.
 ///
 /// # Errors
 /// If the kernel refuses it.
 pub fn drop_privileges(account: Option<Account>) -> io::Result<()> {
     set_no_new_privs(true)?;
-    // all others, as long as it may
+    // all others, while it may
     for bit in 0..64 {
         let Some(capability) = CapabilitySet::from_bits(1 << bit) else { continue };
         if capability != CapabilitySet::NET_ADMIN {
@@ -115,7 +115,7 @@ pub fn drop_privileges(account: Option<Account>) -> io::Result<()> {
         setresgid(group, group, group)?;
         setresuid(user, user, user)?;
     }
-    // refused to none; a kernel without ambient capabilities has nothing to give up
+    // never refused; a kernel without ambient capabilities has none to drop
     let _ = clear_ambient_capability_set();
     let CapabilitySets { effective, permitted, .. } = capabilities(None)?;
     let kept = CapabilitySets {
@@ -123,7 +123,7 @@ pub fn drop_privileges(account: Option<Account>) -> io::Result<()> {
         permitted: CapabilitySet::NET_ADMIN,
         inheritable: CapabilitySet::empty(),
     };
-    // a service manager may have left it that one, and forbidden the system call
+    // a service manager may have left only this one, and forbidden the system call
     if (effective, permitted) != (kept.effective, kept.permitted) {
         set_capabilities(None, kept)?;
     }

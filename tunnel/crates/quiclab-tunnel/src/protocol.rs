@@ -1,4 +1,4 @@
-//! What the ends say to each other once QUIC has proved who they are: which addresses the client has inside.
+//! Messages between the ends after QUIC has proved their identities: the client's addresses inside.
 //!
 //! One control message of the session is one of these, in network byte order:
 //!
@@ -6,12 +6,12 @@
 //! | --- | --- |
 //! | 1 | version of the protocol: 2 |
 //! | 1 | kind: 1 hello (client), 2 assignment, 3 refusal (server) |
-//! | | hello: 1 byte of flags: 1 wants IPv4, 2 wants IPv6 (one of them at least), 4 numbers its packets |
+//! | | hello: 1 byte of flags: 1 requests IPv4, 2 requests IPv6 (at least one of them), 4 numbers its packets |
 //! | | assignment: 2 bytes MTU, 1 byte number of addresses (1 or 2), 2 bytes number of routes (at most 256), then for each address: 1 byte family (4, 6), the address, 1 byte prefix length, the server's address; for each route: 1 byte family, 1 byte prefix length, the first address |
 //! | | refusal: 1 byte length of the text (at most 200), the text in UTF-8 |
 //!
-//! It fails closed: another version, another kind, any value out of range and any byte too much or too few make a message
-//! an error, and an error ends the session.
+//! It fails closed: another version, another kind, any value out of range and any missing or extra byte make a message an
+//! error, and an error ends the session.
 
 use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
 use std::net::{IpAddr, Ipv4Addr};
@@ -32,53 +32,53 @@ pub const NUMBERS_DIFFER: &str = "`resequencing` is `0 s` at one end only";
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// The client's first: what it wants.
+    /// The client's first message: its requests.
     Hello {
-        /// An address of IPv4.
+        /// Whether it requests an IPv4 address.
         ipv4: bool,
-        /// An address of IPv6.
+        /// Whether it requests an IPv6 address.
         ipv6: bool,
-        /// Packets have numbers, so that the other end can put them in order.
+        /// Whether packets have numbers, so that the peer can restore their order.
         numbered: bool,
     },
     /// The server's answer.
     Assignment(Assignment),
-    /// The server's answer if there is nothing to give.
+    /// The server's answer if there is no address.
     Refusal(String),
 }
 
-/// What a client is inside the tunnel.
+/// Configuration of a client inside the tunnel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
     /// Largest packet inside the tunnel.
     pub mtu: u16,
-    /// Its addresses, one of a family.
+    /// Its addresses, one per family.
     pub addresses: Vec<Assigned>,
-    /// What the server can be asked to forward to.
+    /// Destinations that the server forwards to.
     pub routes: Vec<IpPrefix>,
 }
 
-/// One address.
+/// An assigned address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assigned {
-    /// The client's.
+    /// Address of the client.
     pub address: IpAddr,
-    /// The network it is in.
+    /// Network of the address.
     pub network: IpPrefix,
-    /// The server's in the same network; `None` with CONNECT-IP, which does not tell it.
+    /// Address of the server in the same network; `None` with CONNECT-IP, which does not transmit it.
     pub server: Option<IpAddr>,
 }
 
-/// Why bytes are not a message.
+/// Error of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ProtocolError {
-    /// The other end speaks another version.
+    /// The peer uses another version.
     #[error("version {0} of the tunnel's protocol is not known; this end speaks {VERSION}")]
     Version(u8),
-    /// Too short.
+    /// The message is too short.
     #[error("a message is truncated")]
     Short,
-    /// Bytes are left over.
+    /// The message has extra bytes.
     #[error("a message has more bytes than it says")]
     Long,
     /// A field has a value that is not allowed.
@@ -89,7 +89,7 @@ pub enum ProtocolError {
 /// Reads a message.
 ///
 /// # Errors
-/// If it is anything else than exactly one message.
+/// If the bytes are not exactly one message.
 pub fn parse(bytes: &[u8]) -> Result<Message, ProtocolError> {
     let mut reader = Reader(bytes);
     match reader.byte()? {
@@ -185,7 +185,7 @@ impl<'a> Reader<'a> {
         let address = self.address(four)?;
         let length = self.length(four)?;
         let server = self.address(four)?;
-        // as pools may be: a wider one would take what is not the tunnel's
+        // the limits of pools: a wider network would include addresses outside the tunnel
         if !(if four { 8..=30 } else { 16..=126 }).contains(&length) {
             return Err(ProtocolError::Value("prefix length"));
         }
@@ -215,7 +215,7 @@ pub fn is_host(address: IpAddr) -> bool {
 }
 
 impl Message {
-    /// The message in bytes.
+    /// Encodes the message.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![VERSION];
@@ -232,7 +232,7 @@ impl Message {
                     family(&mut out, assigned.address);
                     octets(&mut out, assigned.address);
                     out.push(assigned.network.length());
-                    // without one, an address that every client refuses
+                    // without a server address, one that every client rejects
                     octets(&mut out, assigned.server.unwrap_or(Ipv4Addr::UNSPECIFIED.into()));
                 }
                 for route in &assignment.routes {
@@ -296,7 +296,7 @@ mod tests {
         ] {
             assert_eq!(parse(&message.encode()), Ok(message));
         }
-        // by hand: version 1, assignment, MTU 1400 = 0x578, one address, no route
+        // by hand: version 2, assignment, MTU 1400 = 0x578, one address, no route
         let bytes = [VERSION, 2, 5, 0x78, 1, 0, 0, 4, 10, 77, 0, 2, 24, 10, 77, 0, 1];
         let Ok(Message::Assignment(read)) = parse(&bytes) else { panic!("it is an assignment") };
         assert_eq!((read.mtu, read.addresses.len(), read.routes.len()), (1400, 1, 0));

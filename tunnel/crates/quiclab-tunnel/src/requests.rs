@@ -1,7 +1,8 @@
-//! Requests of `status` and `down` on a Unix socket, and of Prometheus over HTTP: short, few, and never waited for.
+//! Requests of `status` and `down` on a Unix socket, and of Prometheus over HTTP: short, few, and never blocking.
 //!
-//! A control request is one line: `status` or `reload` (answered with JSON), `down` or `stop` (answered when everything is
-//! undone, then by the end of the process). An HTTP request is answered when its header has ended; `GET /metrics` is all there is (RFC 9112, no keep-alive).
+//! A control request is one line: `status` or `reload` (answered with JSON), `down` or `stop` (answered when
+//! everything is undone, then by the end of the process). An HTTP request is answered when its header has
+//! ended; only `GET /metrics` is supported (RFC 9112, no keep-alive).
 
 use crate::status::CONTENT_TYPE;
 use quiclab_core::ip::IpPrefix;
@@ -12,26 +13,26 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// Connections at one time: for a further one, the oldest of those from the host that has most of them is closed. Whoever only connects, and
-/// asks nothing, keeps no other waiting.
+/// Maximum number of connections: for a further one, the oldest of those from the host with the most is
+/// closed. A client that connects without a request does not block others.
 const MAX_CONNECTIONS: usize = 32;
-/// New connections in one turn of the loop, whose packets must not wait for long.
+/// Maximum number of new connections in one turn of the loop, whose packets must not wait for long.
 const MAX_ACCEPTED: usize = 32;
-/// Longest request.
+/// Maximum length of a request.
 const MAX_REQUEST_BYTES: usize = 4096;
-/// A connection is closed after that long, whatever it does.
+/// Time after which a connection is closed in any case.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is asked.
+/// Kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     /// The status as JSON.
     Status,
-    /// The end of the tunnel and of its kill switch; the connection lives as long as the process.
+    /// The end of the tunnel and of its kill switch; the connection stays open until the process ends.
     Down,
     /// The end of the tunnel only; likewise.
     Stop,
-    /// The configuration is read again.
+    /// A reload of the configuration.
     Reload,
     /// The metrics of Prometheus.
     Metrics,
@@ -53,7 +54,7 @@ struct Connection {
     answer: Vec<u8>,
     until: Time,
     held: bool,
-    /// The host that it comes from; `None`: by a Unix socket.
+    /// Host of the client; `None` for a Unix socket.
     from: Option<IpPrefix>,
 }
 
@@ -61,7 +62,7 @@ struct Connection {
 pub struct Requests {
     listener: Listener,
     connections: Vec<Connection>,
-    /// The socket's name, which is removed at the end.
+    /// File of the socket, which is removed at the end.
     file: Option<PathBuf>,
 }
 
@@ -69,10 +70,10 @@ impl Requests {
     /// Listens on a Unix socket that only its owner and group may use.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If it cannot be created.
     pub fn control(file: &Path) -> io::Result<Self> {
         use std::os::unix::fs::FileTypeExt;
-        // of a process that is no more: the journal has told that none runs
+        // left by a former process: the journal shows that none runs
         match std::fs::symlink_metadata(file) {
             Ok(found) if found.file_type().is_socket() => std::fs::remove_file(file)?,
             Ok(_) => {
@@ -81,7 +82,7 @@ impl Requests {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        // by the mask, not afterwards: the name might be another file's by then
+        // by the mask, not afterwards: by then the name might be that of another file
         let mask = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o117));
         let listener = UnixListener::bind(file);
         rustix::process::umask(mask);
@@ -100,7 +101,7 @@ impl Requests {
         Ok(Self { listener: Listener::Tcp(listener), connections: Vec::new(), file: None })
     }
 
-    /// What to wait for.
+    /// Descriptors to wait for, each with whether it is to be written.
     pub fn sources(&self) -> impl Iterator<Item = (BorrowedFd<'_>, bool)> {
         let listener = match &self.listener {
             Listener::Unix(listener) => (listener.as_fd(), false),
@@ -116,13 +117,13 @@ impl Requests {
         [listener].into_iter().chain(connections)
     }
 
-    /// When the next connection has had its time.
+    /// Time at which the next connection times out.
     #[must_use]
     pub fn next_wake(&self) -> Option<Time> {
         self.connections.iter().filter(|connection| !connection.held).map(|connection| connection.until).min()
     }
 
-    /// Goes on with all connections; `answer` gives what is asked.
+    /// Continues all connections; `answer` returns the answer to a request.
     pub fn serve(&mut self, now: Time, mut answer: impl FnMut(Request) -> String) {
         let http = matches!(self.listener, Listener::Tcp(_));
         for _ in 0..MAX_ACCEPTED {
@@ -143,7 +144,7 @@ impl Requests {
             let until = now + PATIENCE;
             let (read, answer_bytes) = (Vec::new(), Vec::new());
             let mut new = Connection { stream, read, answer: answer_bytes, until, held: false, from };
-            // who has asked already is answered before it may have to make room
+            // a request that has already arrived is answered before its connection may have to be closed
             if new.go_on(http, &mut answer).is_ok() && (self.make_room() || new.held) {
                 self.connections.push(new);
             }
@@ -155,7 +156,8 @@ impl Requests {
 }
 
 impl Requests {
-    /// Closes a connection if there are as many as there may be; those that wait for the end of the tunnel stay. Whether there is room now.
+    /// Closes a connection, except those that wait for the end of the tunnel, if the maximum is reached.
+    /// Returns whether there is room.
     fn make_room(&mut self) -> bool {
         if self.connections.len() < MAX_CONNECTIONS {
             return true;
@@ -167,7 +169,7 @@ impl Requests {
         oldest.map(|oldest| self.connections.remove(oldest)).is_some()
     }
 
-    /// Answers those that wait for the end, as far as they take it at once.
+    /// Answers the connections that wait for the end, as far as they accept it immediately.
     pub fn tell_end(&mut self, sentence: &str) {
         for connection in self.connections.iter_mut().filter(|connection| connection.held) {
             let _ = connection.stream.write(sentence.as_bytes());
@@ -179,14 +181,14 @@ impl Drop for Requests {
     fn drop(&mut self) {
         if let Some(file) = &self.file {
             let _ = std::fs::remove_file(file);
-            // only where nothing else is in it, and the program may
+            // only if it is empty, and the program may
             let _ = file.parent().map(std::fs::remove_dir);
         }
     }
 }
 
 impl Connection {
-    /// An error is its end.
+    /// Continues a connection; an error ends it.
     fn go_on(&mut self, http: bool, answer: &mut dyn FnMut(Request) -> String) -> io::Result<()> {
         if self.answer.is_empty() && !self.held {
             let mut buffer = [0; MAX_REQUEST_BYTES];
@@ -240,7 +242,7 @@ impl Stream {
     }
 }
 
-/// The addresses that a host may have: of IPv6 it has a network of 64 bits (RFC 4291 section 2.5.1), which is its own, or that of a link.
+/// Addresses that a host may have: with IPv6, a network of 64 bits (RFC 4291 section 2.5.1), which is its own or that of a link.
 fn host(address: IpAddr) -> IpPrefix {
     match address.to_canonical() {
         address @ IpAddr::V4(_) => IpPrefix::host(address),
@@ -248,12 +250,12 @@ fn host(address: IpAddr) -> IpPrefix {
     }
 }
 
-/// How far a request is.
+/// State of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsed {
-    /// It has not ended.
+    /// It is incomplete.
     More,
-    /// It is this.
+    /// It is complete.
     Request(Request),
     /// It is refused, with a status code of HTTP.
     Refused(u16),
@@ -272,7 +274,7 @@ pub fn parse_control(bytes: &[u8]) -> Parsed {
     }
 }
 
-/// Reads a request of HTTP/1.1: its first line; the fields are not looked at.
+/// Reads a request of HTTP/1.1: only its first line; the fields are ignored.
 #[must_use]
 pub fn parse_http(bytes: &[u8]) -> Parsed {
     if !bytes.windows(4).any(|window| window == b"\r\n\r\n") {
@@ -332,7 +334,7 @@ mod tests {
         let Listener::Tcp(listener) = &requests.listener else { panic!("it is HTTP") };
         let address = listener.local_addr().unwrap();
         let idle: Vec<_> = (0..100).map(|_| TcpStream::connect(address).unwrap()).collect();
-        // at one and the same time, at which none has had its time
+        // at one time, at which none times out
         let mut served = 0;
         let mut serve = |requests: &mut Requests| {
             requests.serve(Time::ZERO, |_| {
@@ -361,7 +363,7 @@ mod tests {
         drop(idle);
     }
 
-    /// A host of IPv6 takes another address for each connection at no cost.
+    /// An IPv6 host can use another address for each connection at no cost.
     #[test]
     fn addresses_of_a_host_count_together() {
         let mut requests = Requests::http("127.0.0.1:0".parse().unwrap()).unwrap();

@@ -1,10 +1,10 @@
-//! A session: the tunnel to one other end, with what it may send and what it has inside.
+//! A session: the tunnel to one peer, with its permitted sources and its addresses inside.
 //!
 //! | module | |
 //! | --- | --- |
-//! | here | what enters and leaves, and the status |
+//! | here | packets that enter and leave, and the status |
 //! | `outage` | times without a path |
-//! | `sizes` | which packets pass |
+//! | `sizes` | sizes of packets that pass |
 //! | `carrier` | bytes by path |
 
 mod carrier;
@@ -26,33 +26,33 @@ use quiclab_core::tunnel::{Carrier, Emitted, Tunnel, TunnelConfig};
 use quiclab_core::{ByteCount, DropReason, Metrics, Packet, Payload, RandomStream, Time};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Send passes in a row: pieces fit, unless the largest datagram shrinks meanwhile.
+/// Maximum number of consecutive send passes: pieces fit, unless the largest datagram shrinks meanwhile.
 const MAX_PASSES: usize = 3;
 
-/// One other end.
+/// The session of one peer.
 pub struct Session {
     /// Its number in the endpoint.
     pub id: SessionId,
-    /// Who it is.
+    /// Key of the peer.
     pub peer: PublicKey,
-    /// Its name in log and status.
+    /// Name of the peer in log and status.
     pub name: String,
-    /// Since when it is open; `None`: it is not, or has no addresses yet.
+    /// Time since which it is open; `None` if it is not, or has no addresses yet.
     pub open: Option<Time>,
-    /// Whether its other end speaks CONNECT-IP.
+    /// Whether its peer uses CONNECT-IP.
     pub connect_ip: bool,
     /// Addresses of the client of this session.
     pub assigned: Vec<Assigned>,
-    /// Where packets that arrive may come from; `None`: from anywhere but this end (a client trusts its server).
+    /// Permitted sources of received packets; `None`: any except this end (a client trusts its server).
     pub allowed: Option<Vec<IpPrefix>>,
-    /// Addresses and networks of this end, a client: what packets that arrive are for, and those of this machine come from. `None`:
-    /// any (a server).
+    /// Addresses and networks of this end, a client: permitted destinations of received packets, and sources of this machine's.
+    /// `None`: any (a server).
     pub own: Option<Vec<IpPrefix>>,
     tunnel: Tunnel,
     emitted: Emitted,
     mtu: u16,
     sizes: PacketSizes,
-    /// Longest packet that passes whole, as the log has it.
+    /// Longest unfragmented packet, as last logged.
     logged_mtu: Option<u16>,
     /// The server's addresses inside, as far as they are known.
     router: (Option<Ipv4Addr>, Option<Ipv6Addr>),
@@ -65,7 +65,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session that is not open yet.
+    /// Creates a session that is not open yet.
     #[must_use]
     pub fn new(
         now: Time,
@@ -99,12 +99,13 @@ impl Session {
         }
     }
 
-    /// QUIC has opened the session anew: numbers begin again at both ends. What waits to be sent stays.
+    /// Restarts the session after QUIC has opened it again: numbers begin again at both ends. Packets that
+    /// wait to be sent stay.
     pub fn restart(&mut self) {
         self.tunnel.restart();
     }
 
-    /// The session is open, with these addresses at the client.
+    /// Opens the session, with these addresses at the client.
     pub fn opened(&mut self, now: Time, assigned: Vec<Assigned>, mtu: u16) {
         self.open = Some(now);
         self.mtu = mtu;
@@ -113,7 +114,7 @@ impl Session {
             certain: self.sizes.certain.min(mtu),
             is_final: false,
         };
-        // errors come from the other end: a machine drops what claims to come from itself
+        // errors come from the peer: a machine drops packets with its own source address
         let is_client = self.own.is_some();
         let of_other = |assigned: &Assigned| if is_client { assigned.server } else { Some(assigned.address) };
         self.router = (None, None);
@@ -126,13 +127,13 @@ impl Session {
         self.assigned = assigned;
     }
 
-    /// Whether its flows may go on once it is open again.
+    /// Whether its flows may continue when it is open again.
     #[must_use]
     pub fn was_open(&self) -> bool {
         !self.assigned.is_empty()
     }
 
-    /// A packet of this machine for the other end.
+    /// Enqueues a packet of this machine for the peer.
     pub fn enqueue(&mut self, now: Time, mut bytes: BytesMut, tun: &mut Tun) {
         if self.open.is_none() && !self.was_open() {
             self.counts.closed += 1;
@@ -158,10 +159,10 @@ impl Session {
         self.tunnel.enqueue(now, of_bytes(now, bytes), &mut self.emitted);
     }
 
-    /// Delivers what has arrived, and sends what can be sent; after every event.
+    /// Delivers received packets, and sends all that can be sent; to be called after every event.
     pub fn run(&mut self, now: Time, endpoint: &mut TunnelEndpoint, tun: &mut Tun) {
         self.follow_outage(now, endpoint);
-        // nothing else would send the pieces of a packet that was divided
+        // no later event would send the pieces of a fragmented packet
         for _ in 0..MAX_PASSES {
             if !self.pass(now, endpoint, tun) {
                 return;
@@ -169,10 +170,10 @@ impl Session {
         }
     }
 
-    /// Returns whether there is something new to send.
+    /// Performs a send pass; returns whether there are new packets to send.
     fn pass(&mut self, now: Time, endpoint: &mut TunnelEndpoint, tun: &mut Tun) -> bool {
         let Some(carrier) = endpoint.carrier(self.id) else { return false };
-        // before addresses are assigned, what waits would be dropped by the other end
+        // before addresses are assigned, the peer would drop waiting packets
         let mut carrier = CountingCarrier { carrier, paths: &mut self.paths, is_held: self.open.is_none() };
         self.tunnel.run(now, &mut carrier, &mut self.emitted);
         self.measure(endpoint);
@@ -200,7 +201,7 @@ impl Session {
         again
     }
 
-    /// What passes now.
+    /// Updates the sizes of packets that pass.
     fn measure(&mut self, endpoint: &mut TunnelEndpoint) {
         let count = endpoint.carrier(self.id).map_or(0, |carrier| carrier.paths());
         let paths = (0..count).filter_map(|path| endpoint.path_mtu(self.id, path));
@@ -212,7 +213,7 @@ impl Session {
         }
     }
 
-    /// Whether the other end may send from an address.
+    /// Whether the peer may send from an address.
     fn may_send(&self, source: IpAddr) -> bool {
         contains(&self.allowed, source) && (self.own.is_none() || !contains(&self.own, source))
     }
@@ -222,8 +223,8 @@ impl Session {
         self.own.is_none() || ip::parse(packet).is_ok_and(|header| contains(&self.own, header.source))
     }
 
-    /// A packet that a path does not take: divided where it allows that, else its sender is told. Returns whether there
-    /// are pieces to send.
+    /// Handles a packet that is too big for a path: fragments it if it permits that, else reports to its sender.
+    /// Returns whether there are pieces to send.
     fn too_big(&mut self, now: Time, packet: Packet, tun: &mut Tun) -> bool {
         let Payload::Ip(bytes) = packet.payload else { return false };
         self.counts.too_big += 1;
@@ -241,8 +242,8 @@ impl Session {
         false
     }
 
-    /// Where an error about a packet comes from: with CONNECT-IP, where nothing is known of the server's address, from the
-    /// destination, so that it passes filters of sources.
+    /// Source address of an error about a packet: with CONNECT-IP, where the server's address is unknown, its destination,
+    /// so that it passes source filters.
     fn router_for(&self, packet: &[u8]) -> (Option<Ipv4Addr>, Option<Ipv6Addr>) {
         let destination = ip::parse(packet).map(|header| header.destination);
         match (self.router, destination) {
@@ -252,14 +253,14 @@ impl Session {
         }
     }
 
-    /// When [`Session::run`] is wanted for its own sake.
+    /// Time at which [`Session::run`] must be called without an event.
     #[must_use]
     pub fn next_wake(&self) -> Option<Time> {
         let outage = self.outage.filter(|outage| !outage.emptied).map(|outage| outage.since + Outage::LONG);
         self.tunnel.next_wake().into_iter().chain(outage).min()
     }
 
-    /// What it is doing.
+    /// Status of the session.
     pub fn status(&mut self, now: Time, endpoint: &mut TunnelEndpoint, names: &[String]) -> SessionStatus {
         let mut of_tunnel = Metrics::default();
         self.tunnel.statistics(now, &mut of_tunnel);

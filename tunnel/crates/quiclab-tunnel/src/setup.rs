@@ -1,4 +1,4 @@
-//! `up` until the loop begins: everything that can be refused is refused before anything is changed on the machine.
+//! Setup for `up` before the loop begins: all checks are done before anything is changed on the machine.
 
 mod conditions;
 mod endpoint;
@@ -27,11 +27,11 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
-/// What makes a machine forward packets.
+/// Command that makes a machine forward packets.
 const FORWARDING: &str = "`sysctl net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1`";
-/// What the loop needs of the machine.
+/// Resources of the machine that the loop needs.
 pub struct SystemSetup {
-    /// The device and what was changed.
+    /// The device and the changes.
     pub machine: Machine,
     /// The sockets: all of a server, none of a client yet.
     pub sockets: Sockets,
@@ -41,7 +41,7 @@ pub struct SystemSetup {
     pub metrics: Option<Requests>,
 }
 
-/// The control socket of a configuration.
+/// Path of the control socket of a configuration.
 #[must_use]
 pub fn control_socket(config: &Config) -> PathBuf {
     config.control_socket.clone().unwrap_or_else(|| directory(&config.interface).join(control_socket::NAME))
@@ -55,7 +55,7 @@ pub fn check_not_running(interface: &str) -> Result<(), SetupError> {
     Ok(system::check_not_running(&directory(interface), interface)?)
 }
 
-/// A sentence for each kill switch of another tunnel, which need not run: it blocks this one. None where that cannot be seen.
+/// Warnings about kill switches of other tunnels, running or not, which block this one. Empty if they cannot be listed.
 #[must_use]
 pub fn other_kill_switches(interface: &str) -> Vec<String> {
     let others = Firewall::other_kill_switches(interface).unwrap_or_default();
@@ -67,15 +67,15 @@ pub fn other_kill_switches(interface: &str) -> Vec<String> {
     others.iter().map(sentence).collect()
 }
 
-/// Sets the machine up, and gives up privileges. Of all changes the kill switch comes first, and stays after an error.
+/// Sets the machine up, and drops privileges. The kill switch is the first change, and stays after an error.
 ///
 /// # Errors
 /// The cause; all other changes are undone.
 pub fn prepare(settings: &Settings) -> Result<SystemSetup, SetupError> {
     let config = &settings.config;
-    // before its addresses and its ports are found in use
+    // before its addresses and ports are reported as in use
     check_not_running(&config.interface)?;
-    // an error in it leaves no kill switch without a tunnel
+    // so that an error in it does not leave a kill switch without a tunnel
     check_user(config)?;
     if let Some(client) = config.client.as_ref().filter(|client| !client.dns.is_empty()) {
         Resolver::check_permission().map_err(|error| of_dns(client, error))?;
@@ -127,7 +127,7 @@ pub fn prepare(settings: &Settings) -> Result<SystemSetup, SetupError> {
     let (trusted, forwards) = (&config.trusted_interfaces, config.may_forward());
     let filter = InsideFilter::new(&config.interface, trusted, forwards, behind);
     machine.hold_filter(filter.map_err(SetupError::Filter)?);
-    // from here on an early return undoes everything
+    // from here on an early return undoes all changes
     let socket = control_socket(config);
     let unusable = |error: io::Error| {
         Problem::file("control_socket", system_reason(&error)).got(quoted(socket.display()))
@@ -146,7 +146,7 @@ pub fn prepare(settings: &Settings) -> Result<SystemSetup, SetupError> {
         tracing::warn!("the tunnel runs as root: set `user`, a user of its own, so that it does not");
     }
     if let Some(account) = &account {
-        // directory and journal stay root's
+        // directory and journal remain owned by root
         account.admit(&socket).map_err(unusable)?;
     }
     drop_privileges(account).map_err(SetupError::Privileges)?;
@@ -154,7 +154,7 @@ pub fn prepare(settings: &Settings) -> Result<SystemSetup, SetupError> {
     Ok(prepared)
 }
 
-/// Refuses a user that this process cannot become; one that does not exist is found later.
+/// Rejects a user that this process cannot become; one that does not exist is reported later.
 fn check_user(config: &Config) -> Result<(), SetupError> {
     let Some(user) = config.user.as_deref().filter(|_| !may_change_user()) else { return Ok(()) };
     if Account::find(user, config.group.as_deref()).is_ok_and(|account| !account.is_own()) {
@@ -166,7 +166,7 @@ fn check_user(config: &Config) -> Result<(), SetupError> {
     Ok(())
 }
 
-/// Name servers that cannot be set.
+/// Error about name servers that cannot be set.
 fn of_dns(client: &Client, error: io::Error) -> SetupError {
     let remedy = if rustix::process::geteuid().is_root() {
         ""
@@ -180,7 +180,7 @@ fn of_dns(client: &Client, error: io::Error) -> SetupError {
     })
 }
 
-/// Addresses, routes and forwarding of a server.
+/// Sets up addresses, routes and forwarding of a server.
 fn set_up_server(server: &Server, config: &Config, machine: &mut Machine) -> Result<(), SetupError> {
     let pool = Pool::new(server);
     let networks = server.networks();
@@ -214,7 +214,7 @@ fn set_up_server(server: &Server, config: &Config, machine: &mut Machine) -> Res
     Ok(())
 }
 
-/// Lets packets leave through the device only, which need not exist yet.
+/// Restricts outgoing packets to the device, which need not exist yet.
 fn set_kill_switch(client: &Client, interface: &str) -> Result<Firewall, SetupError> {
     let exceptions = Exceptions {
         servers: client.paths.iter().map(|path| (path.server, path.interface.as_deref())).collect(),
@@ -235,27 +235,27 @@ fn set_kill_switch(client: &Client, interface: &str) -> Result<Firewall, SetupEr
     })
 }
 
-/// Removes what a killed process has left in the firewall.
+/// Removes the firewall tables of a killed process.
 fn remove_firewall(interface: &str, keep_kill_switch: bool) -> Result<Removed, SetupError> {
     Firewall::clean(interface, keep_kill_switch)
         .map_err(|error| SetupError::Firewall { interface: interface.to_owned(), error })
 }
 
-/// What [`clean`] has undone.
+/// Changes that [`clean`] has undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Undone {
-    /// Changes of a killed process.
+    /// Number of changes of a killed process.
     pub changes: usize,
-    /// A kill switch, which an orderly end leaves as well.
+    /// Whether there was a kill switch, which an orderly end also leaves.
     pub kill_switch: bool,
 }
 
 /// Undoes the changes of a killed process, and its kill switch unless that is kept.
 ///
 /// # Errors
-/// If it still runs, or something cannot be undone: the first of it, after everything was tried.
+/// If it still runs, or a change cannot be undone: the first such error, after all were tried.
 pub fn clean(interface: &str, keep_kill_switch: bool) -> Result<Undone, SetupError> {
-    // whoever may write beside it may put a link in its place: from here on it is this one
+    // a user with write access may replace it by a link: from here on the open directory is used
     let folder = open_folder(interface);
     let of_folder = |folder: &OwnedFd| PathBuf::from(format!("/proc/self/fd/{}/.", folder.as_raw_fd()));
     let changes = match &folder {

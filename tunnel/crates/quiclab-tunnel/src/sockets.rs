@@ -1,6 +1,6 @@
-//! The UDP sockets of the paths: batches in both directions (GSO, GRO, recvmmsg), ECN, and the address that was written to.
+//! The UDP sockets of the paths: batches in both directions (GSO, GRO, recvmmsg), ECN, and the destination address.
 //!
-//! Datagrams have DF set, and what ICMP says of the MTU is ignored: quinn-udp sets IP_PMTUDISC_PROBE and
+//! Datagrams have DF set, and the MTU in ICMP messages is ignored: quinn-udp sets IP_PMTUDISC_PROBE and
 //! IPV6_PMTUDISC_PROBE. A datagram beyond the MTU of the device is refused (EMSGSIZE), as if it were lost.
 
 use quiclab_carrier::Outgoing;
@@ -13,21 +13,22 @@ use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// The kernel takes no more at one time (UDP without jumbograms, less headers of IPv6).
+/// Maximum number of bytes that the kernel accepts at once (UDP without jumbograms, minus headers of IPv6).
 const MAX_BATCH: usize = 65_000;
 const RECEIVE_BYTES: usize = 65_535;
-/// Buffers of the kernel: a burst of 10 ms at 1 Gbit/s is 1.25 MB, and the kernel counts its own memory, too.
+/// Buffers of the kernel: a burst of 10 ms at 1 Gbit/s is 1.25 MB, and the kernel also counts its own memory.
 const BUFFER_BYTES: usize = 4 << 20;
-/// Reads from a socket before others have their turn.
+/// Maximum number of consecutive reads from a socket before others have their turn.
 const TURNS: usize = 2;
 
 /// A socket.
 pub struct Socket {
     socket: UdpSocket,
     state: UdpSocketState,
-    /// Where packets to it arrive, as QUIC knows it; the address may be unspecified.
+    /// Local address for QUIC; the IP address may be unspecified.
     local: SocketAddr,
-    /// Whether the local address is told for each packet (a server), or is always `local` (a path of a client).
+    /// Whether the kernel reports the local address of each packet (a server), or it is always `local` (a path
+    /// of a client).
     told: bool,
 }
 
@@ -45,7 +46,7 @@ impl Socket {
             raw.bind_device(Some(interface.as_bytes()))?;
         }
         raw.bind(&local.into())?;
-        // with CAP_NET_ADMIN beyond the limits of the machine
+        // with CAP_NET_ADMIN this may exceed the limits of the machine
         if sockopt::set_socket_recv_buffer_size_force(&raw, BUFFER_BYTES).is_err() {
             raw.set_recv_buffer_size(BUFFER_BYTES)?;
         }
@@ -58,7 +59,7 @@ impl Socket {
         Ok(Self { socket, state, local, told })
     }
 
-    /// Uses segmentation offload again: quinn-udp takes EINVAL for a sign that the kernel has none.
+    /// Enables segmentation offload again: quinn-udp concludes from EINVAL that the kernel has none.
     fn renew(&mut self) {
         if self.state.max_gso_segments() == 1
             && let Ok(state) = UdpSocketState::new(UdpSockRef::from(&self.socket))
@@ -67,7 +68,7 @@ impl Socket {
         }
     }
 
-    /// Where it is bound.
+    /// Address to which it is bound.
     #[must_use]
     pub fn local(&self) -> SocketAddr {
         self.local
@@ -80,28 +81,28 @@ impl AsFd for Socket {
     }
 }
 
-/// What went through the sockets.
+/// Counters of the sockets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UdpCounts {
     /// Datagrams sent.
     pub sent_packets: u64,
-    /// Bytes of them.
+    /// Bytes sent.
     pub sent_bytes: u64,
     /// Datagrams received.
     pub received_packets: u64,
-    /// Bytes of them.
+    /// Bytes received.
     pub received_bytes: u64,
-    /// Datagrams that the kernel did not take, or that had no socket.
+    /// Datagrams that the kernel did not accept, or that had no socket.
     pub unsent: u64,
 }
 
-/// All sockets, by slots: a path of a client may have none at the moment.
+/// All sockets, by slots: a path of a client may currently have none.
 pub struct Sockets {
     slots: Vec<Option<Socket>>,
     buffers: [Vec<u8>; BATCH_SIZE],
     memory: PacketMemory,
     batch: Batch,
-    /// What went through.
+    /// Counters of the datagrams.
     pub counts: UdpCounts,
 }
 
@@ -115,12 +116,12 @@ struct Batch {
     bytes: Vec<u8>,
     segment: usize,
     count: usize,
-    /// The last one was shorter: nothing may follow it.
+    /// Whether the last one was shorter, so that none may follow it.
     closed: bool,
 }
 
 impl Sockets {
-    /// No socket in any of `count` slots.
+    /// Creates `count` slots without sockets.
     #[must_use]
     pub fn new(count: usize) -> Self {
         Self {
@@ -132,7 +133,7 @@ impl Sockets {
         }
     }
 
-    /// Puts a socket into a slot, or takes it out.
+    /// Sets or removes the socket of a slot.
     pub fn set(&mut self, slot: usize, socket: Option<Socket>) {
         self.flush();
         self.slots[slot] = socket;
@@ -143,7 +144,7 @@ impl Sockets {
         self.slots.iter().enumerate().filter_map(|(slot, socket)| Some((slot, socket.as_ref()?)))
     }
 
-    /// Takes what has arrived at a slot's socket, each datagram as a packet.
+    /// Reads the datagrams that have arrived at a slot's socket, each as a packet.
     pub fn receive(&mut self, now: Time, slot: usize, mut each: impl FnMut(Packet)) {
         let Some(socket) = self.slots[slot].as_ref() else { return };
         for _ in 0..TURNS {
@@ -152,7 +153,7 @@ impl Sockets {
             let count = match socket.state.recv(UdpSockRef::from(&socket.socket), &mut slices, &mut metas) {
                 Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                // nothing there, or an error of an earlier packet (ICMP), which is told once
+                // no datagram, or an error of an earlier packet (ICMP), which is reported once
                 Err(_) => return,
             };
             for (meta, buffer) in metas.iter().zip(&self.buffers).take(count) {
@@ -185,7 +186,7 @@ impl Sockets {
         for datagram in bytes.chunks(segment.map_or(bytes.len().max(1), usize::from)) {
             self.push(slot, destination, source, packet.ecn, datagram);
         }
-        // a device whose MTU it exceeds would refuse what follows with it
+        // a device whose MTU it exceeds would refuse later datagrams with it
         self.batch.closed |= mtu_probe;
     }
 
@@ -227,7 +228,7 @@ impl Sockets {
         batch.closed = datagram.len() < batch.segment;
     }
 
-    /// Hands what waits to the kernel.
+    /// Passes waiting datagrams to the kernel.
     pub fn flush(&mut self) {
         let batch = &mut self.batch;
         let Some(destination) = batch.destination.take() else { return };
@@ -257,7 +258,7 @@ impl Sockets {
                     let unsent = datagrams.filter(|datagram| send(socket, datagram, 1).is_err()).count();
                     self.counts.unsent += unsent as u64;
                 }
-                // the interface is down, the buffer full: for QUIC it is a loss as any other
+                // the interface is down, the buffer full: for QUIC this is a loss like any other
                 Err(_) => self.counts.unsent += batch.count as u64,
             }
         }
@@ -266,7 +267,8 @@ impl Sockets {
     }
 }
 
-/// What the kernel says of a datagram or a segment that exceeds the MTU of the device; of a segment EINVAL before Linux 6.14.
+/// Whether the error is about a datagram or a segment that exceeds the MTU of the device (for segments, EINVAL before
+/// Linux 6.14).
 fn is_too_long(error: &io::Error) -> bool {
     let number = error.raw_os_error();
     [Errno::MSGSIZE, Errno::INVAL].iter().any(|errno| number == Some(errno.raw_os_error()))

@@ -1,11 +1,11 @@
-//! What a tunnel tells about itself. A field that was added later has a default, so that a program that was upgraded understands
-//! tunnels that run since before.
+//! Status of a tunnel. A field that was added later has a default, so that an upgraded program understands tunnels started
+//! before the upgrade.
 //!
 //! | module | |
 //! | --- | --- |
 //! | here | the data, as `status --json` prints them |
-//! | `table` | `status`, for people |
-//! | `values` | names and meanings of what the program counts |
+//! | `table` | `status`, for users |
+//! | `values` | names and meanings of the program's counters |
 //! | `metrics`, `open_metrics` | `/metrics`, for Prometheus |
 
 mod metrics;
@@ -27,10 +27,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-/// Flows in the status of a session: those with the most bytes in the queue.
+/// Maximum number of flows in the status of a session: those with the most bytes in the queue.
 pub const MAX_FLOWS: usize = 20;
 
-/// One end of a tunnel at this moment.
+/// Status of one end of a tunnel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Status {
     /// Version of the program.
@@ -44,46 +44,46 @@ pub struct Status {
     pub uptime_seconds: f64,
     /// Values of the device, the sockets and the endpoint, by name.
     pub values: BTreeMap<String, f64>,
-    /// The other ends.
+    /// Sessions with the peers.
     pub sessions: Vec<SessionStatus>,
 }
 
 /// A session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SessionStatus {
-    /// Its number, as in the log; a client that connects anew at a server has another one.
+    /// Its number, as in the log; a client that reconnects to a server gets another one.
     #[serde(default)]
     pub session: u64,
-    /// Name of the other end.
+    /// Name of the peer.
     pub name: String,
-    /// Its key; empty if it is not known by an Ed25519 key.
+    /// Key of the peer; empty if it is not known by an Ed25519 key.
     pub public_key: String,
     /// Whether packets pass.
     pub open: bool,
-    /// Since when.
+    /// Time for which it has been open.
     pub open_seconds: f64,
     /// Addresses of its client inside.
     pub addresses: Vec<IpAddr>,
     /// QUIC connections that carry it: one for each path, or one for all of them.
     #[serde(default)]
     pub connections: u64,
-    /// The carrier in force, `connections` or `multipath`; none without a connection.
+    /// Current carrier, `connections` or `multipath`; none without a connection.
     #[serde(default)]
     pub carrier: Option<CarrierKind>,
-    /// Packets that wait for the paths.
+    /// Number of packets that wait for the paths.
     pub backlog_packets: u64,
-    /// Bytes that wait.
+    /// Number of bytes that wait.
     pub backlog_bytes: u64,
-    /// Packets that have left the queue for a path.
+    /// Number of packets that have left the queue for a path.
     #[serde(default)]
     pub queue_sent_packets: u64,
-    /// Sum of the times that they had waited.
+    /// Sum of their waiting times.
     #[serde(default)]
     pub queue_sojourn_seconds: f64,
-    /// Flows that have packets in the queue; 0 if the queue discipline does not tell flows apart.
+    /// Number of flows with packets in the queue; 0 if the queue discipline does not distinguish flows.
     #[serde(default)]
     pub waiting_flows: u64,
-    /// Those with the most bytes in the queue, at most [`MAX_FLOWS`]; the most bytes first.
+    /// Flows with the most bytes in the queue, at most [`MAX_FLOWS`], in descending order.
     #[serde(default)]
     pub flows: Vec<FlowStatus>,
     /// Values of the queue and the tunnel by name.
@@ -105,14 +105,14 @@ pub struct FlowStatus {
     pub packets: u64,
     /// Bytes in the queue.
     pub bytes: u64,
-    /// How long the first of them has waited.
+    /// Waiting time of the first of them.
     pub wait_ms: f64,
     /// Packets that its queue has dropped so far.
     pub dropped_packets: u64,
 }
 
 impl FlowStatus {
-    /// Those of `flows` with the most bytes, at most [`MAX_FLOWS`].
+    /// Returns those of `flows` with the most bytes, at most [`MAX_FLOWS`].
     #[must_use]
     pub fn longest(now: Time, mut flows: Vec<WaitingFlow>) -> Vec<Self> {
         flows.sort_by_key(|flow| (std::cmp::Reverse(flow.waiting.bytes), flow.key));
@@ -147,21 +147,21 @@ pub struct PathStatus {
     pub name: String,
     /// Whether it carries data.
     pub up: bool,
-    /// Addresses outside.
+    /// Local address outside.
     pub local: Option<SocketAddr>,
-    /// Addresses outside.
+    /// Remote address outside.
     pub remote: Option<SocketAddr>,
-    /// Longest IP packet that is known to pass outside, header included; none while there is no connection.
+    /// Longest IP packet that is known to fit the path, header included; none while there is no connection.
     pub mtu_bytes: Option<u16>,
-    /// Whether a longer one is searched for.
+    /// State of the search for a longer one.
     pub mtu_search: Option<MtuSearchState>,
     /// Smoothed RTT.
     pub rtt_ms: f64,
     /// Congestion window.
     pub window_bytes: u64,
-    /// Bytes not acknowledged.
+    /// Bytes in flight.
     pub in_flight_bytes: u64,
-    /// Rate at which the path delivers when it is full, as far as that is known, for the scheduler: no measure of what it carries now.
+    /// Known delivery rate of the path when it is full, for the scheduler: not a measure of its current load.
     pub rate_mbps: Option<f64>,
     /// Recent share of packets lost.
     pub loss: f64,
@@ -175,14 +175,14 @@ pub struct PathStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MtuSearchState {
-    /// A longer packet may turn out to pass: packets that do not fit are sent in fragments.
+    /// A longer packet may be found to pass: packets that do not fit are sent in fragments.
     Searching,
     /// It has ended, and is repeated every ten minutes.
     Complete,
 }
 
 impl MtuSearchState {
-    /// The state of a path whose MTU is searched for, or is not.
+    /// State of a path whose search is in progress or not.
     #[must_use]
     pub fn of(searching: bool) -> Self {
         if searching { Self::Searching } else { Self::Complete }

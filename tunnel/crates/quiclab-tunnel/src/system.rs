@@ -1,8 +1,8 @@
-//! What a tunnel changes on the machine, and how all of it is undone.
+//! Changes of a tunnel on the machine, and their undoing.
 //!
-//! The device goes with the process, and with it its addresses and the routes through it: the kernel does that however the
-//! process ends. All else (a route that had to give way, a way to the server, a sysctl) is written into a journal before it
-//! is changed (`journal.rs`); it is undone when [`Machine`] is dropped, and after a kill by the next `up` or `down`.
+//! The device, its addresses and the routes through it disappear with the process: the kernel removes them however the
+//! process ends. All other changes (a replaced route, a route to the server, a sysctl) are written to a journal before they
+//! are made (`journal.rs`); they are undone when [`Machine`] is dropped, and after a kill by the next `up` or `down`.
 
 mod addresses;
 mod firewall;
@@ -34,10 +34,11 @@ use std::sync::Arc;
 use thiserror::Error;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
-/// Packets that the kernel keeps until they are read: for a burst, because waiting belongs into the discipline.
+/// Number of packets that the kernel keeps until they are read: for a burst, because packets should wait in the
+/// queue discipline.
 const DEVICE_QUEUE_PACKETS: u32 = 1000;
 
-/// Why the device cannot be created.
+/// Error for which the device cannot be created.
 #[derive(Debug, Error)]
 pub enum DeviceError {
     /// Another device has this name.
@@ -48,7 +49,7 @@ pub enum DeviceError {
         "/dev/net/tun is missing: load the kernel module `tun` (modprobe tun), or give the container that device"
     )]
     Missing,
-    /// The file is something else.
+    /// The file is not a TUN device.
     #[error(
         "/dev/net/tun is not the device of the kernel ({}): give the container that device, or make it with `mknod /dev/net/tun c 10 200`",
         system_reason(.0)
@@ -62,18 +63,18 @@ pub enum DeviceError {
     Io(#[from] io::Error),
 }
 
-/// What the device has inside.
+/// Configuration of the device inside the tunnel.
 #[derive(Clone, Debug)]
 pub struct Inside {
     /// Its MTU.
     pub mtu: u16,
     /// Its addresses.
     pub addresses: Vec<DeviceAddress>,
-    /// Destinations beyond it, beside the networks of its addresses.
+    /// Destinations routed through it, in addition to the networks of its addresses.
     pub routes: Vec<IpPrefix>,
-    /// Destinations that lead nowhere.
+    /// Unreachable destinations.
     pub unreachable: Vec<IpPrefix>,
-    /// Hosts beside this machine do not reach the destinations beyond it, as they do not reach the networks of its addresses.
+    /// Whether other hosts are kept from the destinations routed through it, as they are from the networks of its addresses.
     pub routes_apart: bool,
 }
 
@@ -85,22 +86,22 @@ pub struct Machine {
     journal: Journal,
     addresses: BTreeSet<DeviceAddress>,
     routes: BTreeSet<IpPrefix>,
-    /// Destinations that lead nowhere; unlike `routes` they do not go with the device.
+    /// Unreachable destinations; unlike `routes` they do not disappear with the device.
     unreachable: BTreeSet<IpPrefix>,
-    /// Addresses of servers whose way is kept, and whether by a route of this program.
+    /// Addresses of servers whose route is kept, and whether by a route of this program.
     ways: BTreeMap<IpAddr, bool>,
     firewall: Option<Firewall>,
-    /// The firewall is a kill switch, which stays when the tunnel ends.
+    /// Whether the firewall is a kill switch that stays when the tunnel ends.
     keep_firewall: bool,
     resolver: Option<Resolver>,
-    /// What keeps hosts beside the machine from addresses inside.
+    /// Filter that keeps other hosts from addresses inside.
     filter: Option<InsideFilter>,
-    /// The journal is another process's from then on.
+    /// Whether everything is undone: from then on the journal may belong to another process.
     undone: bool,
 }
 
 impl Machine {
-    /// Creates the device, up and without addresses.
+    /// Creates the device, which is up and has no addresses.
     ///
     /// # Errors
     /// If its name is in use, or the kernel refuses it.
@@ -148,7 +149,7 @@ impl Machine {
         self.device.clone()
     }
 
-    /// Interfaces and their addresses.
+    /// Returns the interfaces and their addresses.
     ///
     /// # Errors
     /// If the kernel refuses it.
@@ -156,8 +157,8 @@ impl Machine {
         self.netlink.interfaces()
     }
 
-    /// Gives the device what it has inside: at each moment of the change, packets to what the tunnel has before and after it go
-    /// through the device or nowhere.
+    /// Configures the device: at each moment of the change, packets to destinations that the tunnel has both before and after
+    /// it go through the device or nowhere.
     ///
     /// # Errors
     /// If the kernel refuses something.
@@ -171,9 +172,10 @@ impl Machine {
                 .collect(),
             behind: if inside.routes_apart { self.behind(&inside.routes)? } else { Behind::default() },
         };
-        // before the first packet may come for them, and until the last of the earlier ones has gone
+        // before the first packet may arrive for them, and until the last of the earlier ones is removed
         self.keep_apart(|before| before.with(&ranges))?;
-        // below 1280 bytes the kernel removes all that the device has of IPv6 (addrconf_notify, net/ipv6/addrconf.c)
+        // below 1280 bytes the kernel removes all IPv6 configuration of the device (addrconf_notify,
+        // net/ipv6/addrconf.c)
         let mtu = self.device.mtu()?;
         if mtu < inside.mtu {
             self.device.set_mtu(inside.mtu)?;
@@ -187,13 +189,13 @@ impl Machine {
         self.keep_apart(|_| ranges)
     }
 
-    /// Keeps hosts beside this machine from addresses inside, from now on.
+    /// Stores the filter that keeps other hosts from addresses inside.
     pub fn hold_filter(&mut self, filter: InsideFilter) {
         self.filter = Some(filter);
     }
 
-    /// Routes these networks through the device, in place of those before, and keeps hosts beside this machine from them: at each moment
-    /// of the change from those of before and after it.
+    /// Routes these networks through the device, in place of the earlier ones, and keeps other hosts from
+    /// them: at each moment of the change from the old and the new ones.
     ///
     /// # Errors
     /// If the kernel refuses something.
@@ -219,7 +221,7 @@ impl Machine {
         filter.set(ranges)
     }
 
-    /// Takes over a kill switch, which stays when the tunnel ends, until [`Machine::lift_kill_switch`].
+    /// Stores a kill switch, which stays when the tunnel ends, until [`Machine::lift_kill_switch`].
     pub fn hold_kill_switch(&mut self, firewall: Firewall) {
         self.firewall = Some(firewall);
         self.keep_firewall = true;
@@ -231,12 +233,12 @@ impl Machine {
         self.keep_firewall
     }
 
-    /// The kill switch ends with the tunnel, after everything else is restored.
+    /// Makes the kill switch end with the tunnel, after everything else is restored.
     pub fn lift_kill_switch(&mut self) {
         self.keep_firewall = false;
     }
 
-    /// Translates the source addresses of these networks, and of none else, where they leave through other devices, until the end.
+    /// Translates the source addresses of these networks only, in packets that leave through other devices, until the end.
     ///
     /// # Errors
     /// If the kernel has no nftables, or refuses it.
@@ -252,13 +254,13 @@ impl Machine {
         self.resolver = Some(resolver);
     }
 
-    /// Whether undoing something takes another program.
+    /// Whether undoing the changes requires another program.
     #[must_use]
     pub fn runs_programs(&self) -> bool {
         self.resolver.as_ref().is_some_and(Resolver::runs_a_program)
     }
 
-    /// Lets the machine forward packets between interfaces.
+    /// Enables forwarding between interfaces.
     ///
     /// # Errors
     /// If a sysctl cannot be set.
@@ -275,16 +277,16 @@ impl Machine {
 }
 
 impl Machine {
-    /// Undoes everything, but a kill switch that stays.
+    /// Undoes all changes except a kill switch that stays.
     ///
     /// # Errors
-    /// If the firewall's table cannot be removed; everything else is tried, and failures of it are in the log.
+    /// If the firewall's table cannot be removed; all other changes are tried, and their failures are logged.
     pub fn end(&mut self) -> io::Result<()> {
         if !std::mem::replace(&mut self.undone, true) {
             for route in std::mem::take(&mut self.routes) {
                 let _ = self.netlink.remove_route(route, self.index);
             }
-            // by hand, because a panic may have left a clone of the device
+            // explicitly, because a panic may have left a clone of the device
             let _ = self.device.enabled(false);
             self.resolver = None;
             self.journal.undo(&mut self.netlink);
@@ -293,7 +295,7 @@ impl Machine {
             tracing::warn!(%error, "the table that keeps hosts beside this machine from addresses inside could not be removed");
         }
         self.filter = None;
-        // last, so that nothing leaves in clear before everything is as it was
+        // last, so that no packet leaves in cleartext before everything is restored
         let firewall = self.firewall.as_mut().filter(|_| !self.keep_firewall);
         let removed = firewall.map_or(Ok(false), Firewall::remove).map(drop);
         if removed.is_ok() {

@@ -1,4 +1,4 @@
-//! `top`: what a tunnel does now, again and again: on a terminal as a screen that is drawn anew, elsewhere as lines.
+//! `top`: live status of a tunnel: on a terminal as a screen that is redrawn, elsewhere as lines.
 //!
 //! | module | |
 //! | --- | --- |
@@ -17,10 +17,10 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::time::Duration;
 use terminal::{Input, Terminal};
 
-/// Why it ends before the user asks it to.
+/// Error that ends it before the user does.
 #[derive(Debug, thiserror::Error)]
 pub enum TopError {
-    /// The tunnel does not answer; with a sentence.
+    /// The tunnel does not answer; with a message.
     #[error("{0}")]
     Status(String),
     /// The output cannot be written or the terminal cannot be set.
@@ -28,11 +28,11 @@ pub enum TopError {
     Output(#[from] io::Error),
 }
 
-/// Shows what `ask` tells each `interval`, until the user ends it. With `once`, and where the standard output is no
-/// terminal, it prints lines; with `once` the first ones only.
+/// Shows the result of `ask` every `interval`, until the user ends it. With `once`, and if the standard output is
+/// not a terminal, it prints lines; with `once` only the first ones.
 ///
 /// # Errors
-/// If the tunnel does not answer at the start, or any time while lines are printed; if the output cannot be written.
+/// If the tunnel does not answer at the start, or while lines are printed; if the output cannot be written.
 pub fn run(
     interval: Duration,
     once: bool,

@@ -1,8 +1,8 @@
 //! The TUN device: packets of the machine in batches.
 //!
-//! With `IFF_VNET_HDR` a sender's large segments come whole, and are divided here; what leaves together for one flow is
-//! joined again. That saves most system calls, and most of the work of the kernel's TCP (as WireGuard's user-space
-//! program does).
+//! With `IFF_VNET_HDR` a sender's large segments arrive unsegmented, and are segmented here; packets of one flow that
+//! leave together are merged again. That saves most system calls, and most of the work of the kernel's TCP (as
+//! WireGuard's user-space program does).
 
 use bytes::BytesMut;
 use quiclab_core::{Packet, PacketMemory, Payload};
@@ -11,9 +11,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use tun_rs::{GROTable, SyncDevice, VIRTIO_NET_HDR_LEN};
 
-/// Packets of one segment of 64 KiB at the usual sizes; at segments of 256 bytes and less the rest is lost, and counted.
+/// Maximum number of packets of a segment of 64 KiB; with those of 256 bytes and less the rest is lost, and counted.
 const SEGMENTS: usize = 256;
-/// Packets written together.
+/// Maximum number of packets written together.
 const WRITES: usize = 64;
 /// Largest IP packet.
 const MAX_PACKET_BYTES: usize = 65_535;
@@ -28,29 +28,29 @@ pub struct Tun {
     writes: Vec<Vec<u8>>,
     waiting: usize,
     memory: PacketMemory,
-    /// What went wrong.
+    /// Counters of packets and errors.
     pub counts: TunCounts,
 }
 
-/// What was read and written, and what went wrong.
+/// Counters of packets read and written, and of errors.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TunCounts {
-    /// Packets and bytes read from the device.
+    /// Packets read from the device.
     pub read_packets: u64,
-    /// Bytes of them.
+    /// Bytes read from the device.
     pub read_bytes: u64,
     /// Packets written to the device.
     pub written_packets: u64,
-    /// Bytes of them.
+    /// Bytes written to the device.
     pub written_bytes: u64,
-    /// Reads that could not be divided into packets.
+    /// Reads that could not be split into packets.
     pub unreadable: u64,
-    /// Batches that the device did not take whole.
+    /// Batches that the device did not accept completely.
     pub refused: u64,
 }
 
 impl Tun {
-    /// The device, with packets of at most `mtu` bytes.
+    /// Creates the device, with packets of at most `mtu` bytes.
     #[must_use]
     pub fn new(device: Arc<SyncDevice>, mtu: u16) -> Self {
         Self {
@@ -66,17 +66,17 @@ impl Tun {
         }
     }
 
-    /// Reads once, and gives each packet; false if there is nothing to read.
+    /// Reads once, and passes each packet to `each`; false if there is no data to read.
     ///
     /// # Errors
-    /// If the device is gone.
+    /// If the device no longer exists.
     pub fn read(&mut self, mut each: impl FnMut(BytesMut)) -> io::Result<bool> {
         let count = match self.device.recv_multiple(&mut self.whole, &mut self.segments, &mut self.sizes, 0) {
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
             Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(true),
             Err(error) if error.raw_os_error() == Some(libc::EBADFD) => return Err(error),
-            // of the division
+            // error of the segmentation
             Err(_) => {
                 self.counts.unreadable += 1;
                 return Ok(true);
@@ -96,7 +96,7 @@ impl Tun {
         self.write_bytes(bytes);
     }
 
-    /// The same for bytes.
+    /// Writes the bytes of a packet with the next [`Tun::flush`].
     pub fn write_bytes(&mut self, bytes: &[u8]) {
         if self.waiting == WRITES {
             self.flush();
@@ -110,7 +110,7 @@ impl Tun {
         self.counts.written_bytes += bytes.len() as u64;
     }
 
-    /// Writes what waits.
+    /// Writes the waiting packets.
     pub fn flush(&mut self) {
         if self.waiting == 0 {
             return;

@@ -1,4 +1,4 @@
-//! The client's ways to the server: a socket for each while its interface is there.
+//! Uplinks of a client: a socket for each while its interface exists.
 
 use crate::config::{Client, Path};
 use crate::sockets::{Socket, Sockets};
@@ -8,7 +8,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use thiserror::Error;
 
-/// What a socket depends on: a change of it means a new socket.
+/// Binding of a socket: a change of it requires a new socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SocketBinding {
     interface: Option<String>,
@@ -16,7 +16,7 @@ struct SocketBinding {
     addresses: Vec<IpAddr>,
 }
 
-/// Why a path has no interface that it can use.
+/// Reason for which a path has no usable interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 enum NoInterface {
     #[error("there is no such interface")]
@@ -36,21 +36,21 @@ enum NoInterface {
 /// The uplinks in the order of the configuration.
 pub struct Uplinks {
     paths: Vec<Path>,
-    /// What each stands on, as it was logged; `None`: nothing was, or its socket could not be bound.
+    /// Last logged binding of each uplink; `None` if there was none, or its socket could not be bound.
     grounds: Vec<Option<Result<SocketBinding, NoInterface>>>,
-    /// Mark of what the sockets send, which the kill switch lets out.
+    /// Mark of packets from the sockets, which the kill switch permits.
     mark: Option<u32>,
 }
 
 impl Uplinks {
-    /// Those of a client, without sockets yet.
+    /// Creates the uplinks of a client, without sockets.
     #[must_use]
     pub fn new(client: &Client) -> Self {
         let mark = client.kill_switch.then_some(MARK);
         Self { paths: client.paths.clone(), grounds: vec![None; client.paths.len()], mark }
     }
 
-    /// A local address for a path without a socket: no other has its port.
+    /// Local address for a path without a socket, with a port that no other path has.
     #[must_use]
     pub fn unspecified_address(&self, path: usize) -> SocketAddr {
         SocketAddr::new(unspecified(self.paths[path].server), 1 + path as u16)
@@ -64,13 +64,13 @@ impl Uplinks {
         Ok(socket)
     }
 
-    /// Interfaces on which packets of a server of IPv4 arrive now.
+    /// Interfaces on which packets of an IPv4 server currently arrive.
     pub fn interfaces_of_ipv4(&self) -> impl Iterator<Item = &str> {
         let used = self.paths.iter().zip(&self.grounds).filter(|(path, _)| path.server.is_ipv4());
         used.filter_map(|(_, ground)| ground.as_ref()?.as_ref().ok()?.interface.as_deref())
     }
 
-    /// Follows what has become of the interfaces; gives the paths with a new socket and its address.
+    /// Follows changes of the interfaces; returns the paths with a new socket and its address.
     pub fn follow(
         &mut self,
         interfaces: &BTreeMap<String, Interface>,
@@ -92,7 +92,7 @@ impl Uplinks {
                     (Some(socket), Some(ground))
                 }
                 Ok(Err(error)) => {
-                    // it may be there in a moment: the next change tries again
+                    // it may exist soon: the next change triggers another attempt
                     tracing::warn!(path = path.name, %error, "path has no socket");
                     (None, None)
                 }
@@ -113,7 +113,7 @@ fn unspecified(server: SocketAddr) -> IpAddr {
     if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() }
 }
 
-/// The interface of a path with its addresses, if the path can be used now.
+/// Interface of a path with its addresses, if the path is usable now.
 fn ground(path: &Path, interfaces: &BTreeMap<String, Interface>) -> Result<SocketBinding, NoInterface> {
     let name = match (&path.interface, path.local) {
         (Some(name), _) => name,
@@ -122,7 +122,7 @@ fn ground(path: &Path, interfaces: &BTreeMap<String, Interface>) -> Result<Socke
             .find(|(_, interface)| interface.addresses.contains(&local))
             .map(|(name, _)| name)
             .ok_or(NoInterface::NowhereLocal)?,
-        // the kernel takes whatever it has
+        // the kernel chooses the interface
         (None, None) => return Ok(SocketBinding { interface: None, index: 0, addresses: Vec::new() }),
     };
     let interface = interfaces.get(name).ok_or(NoInterface::Absent)?;
@@ -186,7 +186,7 @@ mod tests {
             let found = name(&path(interface, local), &interfaces);
             assert_eq!(found.as_deref().map_err(|reason| *reason), expected, "{interface:?} {local:?}");
         }
-        // another address is another ground
+        // another address is another binding
         let before = ground(&path(Some("dsl"), None), &interfaces);
         interfaces.get_mut("dsl").unwrap().addresses[0] = "198.51.100.4".parse().unwrap();
         assert_ne!(ground(&path(Some("dsl"), None), &interfaces), before);

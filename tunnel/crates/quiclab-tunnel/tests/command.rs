@@ -1,5 +1,5 @@
-//! Exit codes of the program: 2 for wrong input and 3 for an unsuitable machine, which another start does not change; 1 for
-//! what failed.
+//! Exit codes of the program: 2 for invalid input and 3 for an unsuitable machine, which another start does not change; 1
+//! for other failures.
 
 use std::process::{Command, Output};
 
@@ -57,7 +57,7 @@ fn wrong_input_has_an_exit_code_of_its_own() {
     std::fs::write(folder.join("command.toml"), client).expect("the file is written");
     let user = "quiclab-tunnel: user: expected a user of this system, got";
     assert_fails(&["up", "--log", "text", "command.toml"], 3, user);
-    // one line of JSON for those who read the log
+    // one line of JSON for readers of the log
     let said = run(&["up", "--log", "json", "command.toml"]).stderr;
     let line: serde_json::Value = serde_json::from_slice(&said).expect("one line of JSON");
     assert!(line["message"].as_str().is_some_and(|message| message.starts_with(user)), "{line}");
@@ -68,7 +68,7 @@ fn wrong_input_has_an_exit_code_of_its_own() {
     );
 }
 
-/// As the unit starts it: with another name of the device, neither a reload nor what follows a kill would find the tunnel.
+/// Started as by the unit: with another device name, neither reload nor cleanup after a kill would find the tunnel.
 #[test]
 fn the_unit_refuses_a_file_that_is_not_named_like_its_device() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -86,7 +86,8 @@ fn the_unit_refuses_a_file_that_is_not_named_like_its_device() {
     assert_fails(&["up", "--interface", "home", "home.toml"], 2, sentence);
 }
 
-/// The unit is skipped where a condition does not hold, and the machine stays open: what it needs must be mounted before.
+/// The unit is skipped if a condition is false, and the machine stays unprotected: file systems that it needs must be
+/// mounted first.
 #[test]
 fn the_unit_that_closes_waits_for_the_file_systems_of_its_files() {
     let unit = include_str!("../../../packaging/systemd/quiclab-closed@.service");
@@ -100,7 +101,7 @@ fn the_unit_that_closes_waits_for_the_file_systems_of_its_files() {
     assert!(needed.iter().all(|file| mounted.contains(file)), "{needed:?} {mounted:?}");
 }
 
-/// Root sees whether the file of a unit is right, whose user owns the key.
+/// Root can check the file of a unit whose user owns the key.
 #[test]
 fn root_looks_at_keys_of_other_users_and_does_not_start_with_them() {
     if !rustix::process::geteuid().is_root() {
@@ -173,7 +174,7 @@ fn manual_pages_and_completions_name_every_command() {
     assert_fails(&["man", "absent"], 1, "quiclab-tunnel: cannot write absent/quiclab-tunnel.8: No such file");
 }
 
-/// The service manager's own measure of what a unit is exposed to: 0 is best, 10 worst.
+/// The service manager's exposure score of a unit: 0 is best, 10 worst.
 #[test]
 fn the_unit_has_an_exposure_below_two() {
     let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/systemd/quiclab-tunnel@.service");

@@ -11,7 +11,7 @@ fn document() -> String {
     std::fs::read_to_string(file).unwrap()
 }
 
-/// A table as it stands between `<!-- name -->` and `<!-- end -->`.
+/// The table between `<!-- name -->` and `<!-- end -->`.
 fn section<'a>(text: &'a str, name: &str) -> &'a str {
     let (_, rest) = text.split_once(&format!("<!-- {name} -->\n")).expect("the section is there");
     rest.split_once("<!-- end -->").expect("the section has an end").0

@@ -1,29 +1,29 @@
-//! Addresses and ports that the ends of a connection have had: they change when a client moves or its NAT forgets it (RFC 9000
-//! section 9), and Multipath QUIC uses several at once.
+//! Addresses and ports that the endpoints of a connection have used: they change when a client migrates or its NAT binding
+//! expires (RFC 9000 section 9), and Multipath QUIC uses several at once.
 
 use std::net::SocketAddr;
 
-/// Addresses of an end that are told.
+/// Maximum number of addresses of an endpoint that a note lists.
 const TOLD_MAX: usize = 4;
 
-/// The addresses of the ends: of the one that sent first, and of the other.
+/// Addresses of the endpoint that sent first, and of its peer.
 #[derive(Debug, Default)]
 pub(in super::super) struct Addresses {
     ends: [Addressed; 2],
-    /// Packets of a path other than the first were opened.
+    /// Whether packets of a path other than the first were decrypted.
     pub(in super::super) paths: bool,
 }
 
 #[derive(Debug, Default)]
 struct Addressed {
     last: Option<SocketAddr>,
-    /// In the order in which they were first seen.
+    /// Addresses in the order in which they were first seen.
     seen: Vec<SocketAddr>,
     changes: u64,
 }
 
 impl Addresses {
-    /// A packet from `source` to `destination` was of the connection.
+    /// Records a packet of the connection from `source` to `destination`.
     pub(in super::super) fn see(&mut self, backward: bool, source: SocketAddr, destination: SocketAddr) {
         let ends = if backward { [destination, source] } else { [source, destination] };
         for (end, address) in self.ends.iter_mut().zip(ends) {
@@ -38,7 +38,7 @@ impl Addresses {
         }
     }
 
-    /// A sentence about a connection called `name`, if it has had several addresses.
+    /// Note on a connection with the name `name`, if it has used several addresses.
     pub(in super::super) fn note(&self, name: &str) -> Option<String> {
         let name = if name.is_empty() { String::new() } else { format!(" {name}") };
         let several = self.ends.iter().filter(|end| end.seen.len() > 1);

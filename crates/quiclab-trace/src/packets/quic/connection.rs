@@ -1,8 +1,8 @@
-//! What is known of a connection, and what its datagrams say.
+//! State of a connection, and the content of its datagrams.
 //!
-//! Secrets come by the random of the ClientHello. Where that was not captured, each of a few secrets is tried on the
-//! first packets, with any length of connection IDs: authentication says which is right. Whatever is tried beyond the first
-//! attempt for a packet is bounded in all by [`TrialDecryptionBudget`].
+//! Secrets are found by the random of the ClientHello. If that was not captured, each of a few secrets is tried on the
+//! first packets, with any length of connection IDs: authentication shows which is right. [`TrialDecryptionBudget`] limits
+//! the total of all attempts after the first one for a packet.
 
 use super::super::Problems;
 use super::super::key_log::{ClientRandom, Secret};
@@ -15,27 +15,27 @@ use super::ladder::KeyPhases;
 use super::payload::Found;
 use super::secrets::{SecretStore, TrialDecryptionBudget};
 
-/// Destinations of Initial packets of which keys are made, in a connection.
+/// Maximum number of destinations of Initial packets from which keys are derived, per connection.
 const INITIAL_KEYS_MAX: u8 = 16;
-/// Packets of a connection without handshake on which secrets are tried.
+/// Maximum number of packets of a connection without handshake on which secrets are tried.
 const PACKETS_TRIED_MAX: u8 = 8;
-/// Paths of a connection whose packet numbers are followed.
+/// Maximum number of paths of a connection whose packet numbers are tracked.
 const PATHS_MAX: usize = 256;
-/// Path IDs that are tried where the connection ID of a packet was given out before the capture began.
+/// Number of path IDs that are tried if the connection ID of a packet was issued before the capture began.
 const PATHS_TRIED: u32 = 8;
 /// Bit n: connection IDs of n bytes.
 const ANY_LENGTH: u32 = (1 << (CONNECTION_ID_BYTES_MAX + 1)) - 1;
 
-/// Whether a datagram says anything.
+/// Result of reading a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Opened {
-    /// What there is of application data has been read, or some of it.
+    /// Its application data, if any, have been read at least in part.
     Readable,
-    /// There is application data, and none of it could be read; or there are no secrets.
+    /// It has application data, none of which could be read; or there are no secrets.
     Opaque,
 }
 
-/// Why nothing of a connection was decrypted.
+/// Reason for which nothing of a connection was decrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) enum Undecrypted {
     NoSecrets,
@@ -51,11 +51,11 @@ enum DirectionKeys {
     Unknown,
     /// A secret, which fits several cipher suites.
     Candidates(Vec<KeyPhases>),
-    /// Keys that have opened a packet, and the length of the connection ID in it.
+    /// Keys that have decrypted a packet, and the length of the connection ID in it.
     Known(Box<KeyPhases>, u32),
 }
 
-/// The largest packet number of each path, in the order in which they were used.
+/// Largest packet number of each path, in the order in which paths were used.
 #[derive(Default)]
 struct Largest(Vec<(u32, u64)>);
 
@@ -73,26 +73,27 @@ impl Largest {
     }
 }
 
-/// A connection. Two values of a kind are by direction: forward, backward.
+/// A connection. Pairs of values are by direction: forward, backward.
 pub(in super::super) struct Connection {
     version: Option<Version>,
     /// Version of its long headers, if it is not recognised.
     pub(in super::super) unread_version: Option<u32>,
-    /// What the client first called the server; empty until one of its Initial packets was opened.
+    /// Original Destination Connection ID; empty until an Initial packet of the client was decrypted.
     original: Vec<u8>,
     initial: Option<InitialKeys>,
-    /// Destination of the last Initial packet of which keys were made, and of how many.
+    /// Destination of the last Initial packet from which keys were derived, and their number.
     destination: Vec<u8>,
     destinations: u8,
     hello: ClientHelloPrefix,
     random: Option<ClientRandom>,
-    /// Whether the client is the end that sends backward.
+    /// Direction of the client's packets, 1 if backward; `None` before its first decrypted Initial packet.
     client: Option<usize>,
-    /// The server has answered with more than Retry or Version Negotiation.
+    /// Whether the server has answered with more than Retry or Version Negotiation.
     answered: bool,
     /// Lengths that destination connection IDs of short headers may have, as bits.
     lengths: [u32; 2],
-    /// Paths are named by the sequence numbers of their connection IDs (draft-ietf-quic-multipath up to -06).
+    /// Whether paths are identified by the sequence numbers of their connection IDs
+    /// (draft-ietf-quic-multipath up to -06).
     paths_by_sequence: bool,
     ways: [DirectionKeys; 2],
     handshake: [DirectionKeys; 2],
@@ -105,7 +106,7 @@ pub(in super::super) struct Connection {
     cut: u64,
 }
 
-/// What is used by all connections: memory, and what is counted.
+/// Resources that all connections share: memory and counters.
 pub(in super::super) struct Tools<'t, 'k> {
     pub(in super::super) secrets: &'t mut SecretStore<'k>,
     pub(in super::super) found: &'t mut Found,
@@ -140,13 +141,14 @@ impl Connection {
         }
     }
 
-    /// The original destination connection ID in hexadecimal digits, or nothing.
+    /// Original Destination Connection ID in hexadecimal digits, or empty.
     pub(in super::super) fn name(&self) -> String {
         self.original.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Whether a packet that begins a connection, if its client chose the destination, is of this one: the destination is
-    /// none of its IDs. After a Retry or Version Negotiation the client begins once more, mostly with the same hello.
+    /// Whether a packet belongs to this connection although it would begin a connection if its client chose the
+    /// destination, which is none of the IDs of this one. After a Retry or Version Negotiation the client begins again,
+    /// usually with the same hello.
     pub(in super::super) fn continues(
         &self,
         long: &Long<'_>,
@@ -164,7 +166,7 @@ impl Connection {
         }
     }
 
-    /// Reads a datagram, of which `payload` was captured; `owner` is known of its connection ID, if that was given out.
+    /// Reads a datagram, of which `payload` was captured; `owner` is that of its connection ID, if issued.
     pub(in super::super) fn datagram(
         &mut self,
         backward: bool,
@@ -204,7 +206,7 @@ impl Connection {
                 }
                 self.version = Some(long.version);
             } else {
-                // some stacks fill datagrams up behind the last packet
+                // some stacks pad datagrams after the last packet
                 if rest.len() < payload.len() && rest.iter().all(|&byte| byte == 0) {
                     break;
                 }
@@ -227,7 +229,7 @@ impl Connection {
         }
     }
 
-    /// Why nothing was decrypted, if that is so.
+    /// Reason for which nothing was decrypted; `None` if something was.
     pub(in super::super) fn undecrypted(&self, secrets: &SecretStore<'_>) -> Option<Undecrypted> {
         if self.opened > 0 || self.closed + self.cut == 0 || self.unread_version.is_some() {
             return None;
@@ -245,7 +247,7 @@ impl Connection {
         self.opened > 0 || self.random.is_some_and(|random| secrets.get(&random).is_some())
     }
 
-    /// A long header of a version that is not recognised, or Version Negotiation.
+    /// Records a long header of an unknown version, or a Version Negotiation packet.
     fn other(&mut self, way: usize, packet: &[u8], tools: &mut Tools<'_, '_>) {
         let Some(header) = Invariant::of(packet) else { return };
         if header.version == 0 {
@@ -260,7 +262,7 @@ impl Connection {
         }
     }
 
-    /// Takes what an Initial packet of the client has of its hello.
+    /// Reads the part of the ClientHello in an Initial packet of the client.
     fn initial(&mut self, way: usize, long: &Long<'_>, tools: &mut Tools<'_, '_>) {
         if let Some(keys) = &mut self.initial {
             keys.change(long.version, &mut tools.secrets.initial_budget);
@@ -338,7 +340,7 @@ impl Connection {
         }
         if let (Some((path, _)), DirectionKeys::Known(_, length)) = (opened, &self.ways[way]) {
             self.lengths[way] |= 1 << length;
-            // one that was given out before the capture began, or in a packet that was not captured
+            // an ID that was issued before the capture began, or in a packet that was not captured
             if owner.is_none()
                 && let Some(id) = packet.get(1..1 + *length as usize)
             {
@@ -349,13 +351,13 @@ impl Connection {
         self.note(way, path.unwrap_or(0), number, tools)
     }
 
-    /// Whether packets of it were opened.
+    /// Whether packets of the connection were decrypted.
     pub(in super::super) fn is_opened(&self) -> bool {
         self.opened > 0
     }
 
-    /// Whether a packet with a short header, at addresses that no connection has had, goes backward in this one; `None` if its
-    /// keys do not open it, or may not be tried any more.
+    /// Whether a packet with a short header, at addresses that no connection has used, goes backward in this one; `None` if
+    /// its keys do not decrypt it, or may no longer be tried.
     pub(in super::super) fn direction(&mut self, packet: &[u8], tools: &mut Tools<'_, '_>) -> Option<bool> {
         [false, true].into_iter().find(|&backward| {
             tools.secrets.budget.spend(packet.len())
@@ -368,7 +370,7 @@ impl Connection {
         if self.lengths[way] == 0 { ANY_LENGTH } else { self.lengths[way] }
     }
 
-    /// Path and number of a packet that the keys of its direction open.
+    /// Path and number of a packet that the keys of its direction decrypt.
     fn short_with_keys(
         &mut self,
         way: usize,
@@ -416,7 +418,7 @@ impl Connection {
         opened
     }
 
-    /// Tries each secret that there is.
+    /// Tries every available secret.
     fn try_all(&mut self, way: usize, packet: &[u8], tools: &mut Tools<'_, '_>) -> Option<(u32, u64)> {
         let lengths = self.lengths(way);
         let versions = match self.version {
@@ -447,7 +449,7 @@ impl Connection {
         None
     }
 
-    /// Reads the frames of a packet that was opened: its number; its payload is all of the scratch memory.
+    /// Reads the frames of a decrypted packet with the number `opened`, whose payload is the scratch buffer.
     fn note(&mut self, way: usize, path: u32, opened: Option<u64>, tools: &mut Tools<'_, '_>) -> bool {
         if let Some(number) = opened {
             self.largest[way].add(path, number);
@@ -457,7 +459,8 @@ impl Connection {
     }
 }
 
-/// What an Initial packet has of a hello, if its client chose the destination: its keys are made of that.
+/// Part of the ClientHello in an Initial packet, if its client chose the destination, which determines its
+/// keys.
 pub(in super::super) fn begins(
     long: &Long<'_>,
     budget: &mut TrialDecryptionBudget,
@@ -475,8 +478,8 @@ pub(in super::super) fn begins(
 }
 
 impl Tools<'_, '_> {
-    /// Reads the frames of an Initial or Handshake packet, which are in the scratch memory if it was opened; what could
-    /// not be read may ask for an acknowledgement.
+    /// Reads the frames of an Initial or Handshake packet, which are in the scratch buffer if it was decrypted; an
+    /// unreadable one may be ack-eliciting.
     fn handshake(&mut self, opened: bool) {
         if opened {
             self.found.handshake(self.scratch, self.problems);
@@ -493,8 +496,8 @@ impl DirectionKeys {
         )
     }
 
-    /// Opens a packet whose number begins `at`; then its payload is in the scratch memory, and the keys are known.
-    /// `largest` is the path and the largest number on it.
+    /// Decrypts a packet whose number begins at `at`; then its payload is in the scratch buffer, and the keys are
+    /// known. `largest` is the path and its largest number.
     fn open(
         &mut self,
         packet: &[u8],

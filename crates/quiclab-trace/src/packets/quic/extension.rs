@@ -1,8 +1,8 @@
-//! Frames of extensions that the parser of an endpoint does not know: how long they are, and what they acknowledge.
+//! Frames of extensions that the parser of an endpoint does not know: length and acknowledged packets.
 //!
 //! | type | frame, source |
 //! | --- | --- |
-//! | 0x02f5 | TIME_STAMP: draft-huitema-quic-ts; picoquic sends it in front of ACK, and it asks for no acknowledgement |
+//! | 0x02f5 | TIME_STAMP: draft-huitema-quic-ts; picoquic sends it in front of ACK, and it is not ack-eliciting |
 //! | 0xac | IMMEDIATE_ACK: draft-ietf-quic-ack-frequency up to -05, mvfst |
 //! | 0xb0, 0xb1 | ACK_RECEIVE_TIMESTAMPS (mvfst), ACK_EXTENDED (draft-ietf-quic-receive-ts): they begin as ACK does |
 //! | 0x1550 | KNOB: mvfst, `quic/codec/Types.h` |
@@ -13,22 +13,22 @@
 //! | 0x15228c00 to 0x15228c0d | frames of draft-ietf-quic-multipath-05 to -20; names after Wireshark's `packet-quic.c` |
 //!
 //! PATH_ABANDON (0x15228c05) had a reason phrase up to some draft, PATH_CIDS_BLOCKED (0x15228c0e) a second field from some
-//! draft on: where they end cannot be told, so they count as unknown.
+//! draft on: their end cannot be determined, so they count as unknown.
 
 use quiclab_core::quic::{Ack, Cursor};
 
-/// What is behind the type of a frame.
+/// Content of a frame after its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extension<'a> {
-    /// An ACK frame of a path; with `rest`, what follows it can be read.
+    /// An ACK frame of a path; `rest`: whether the frames after it can be read.
     Ack { path: u64, ack: Ack<'a>, rest: bool },
     /// A connection ID.
     NewId { path: u64, sequence: u64, id: &'a [u8] },
-    /// Any other; whether it asks for an acknowledgement.
+    /// Any other frame; whether it is ack-eliciting.
     Other { eliciting: bool },
 }
 
-/// Reads a frame from its type on, and consumes it; `None` if the type is unknown, or the frame not well formed.
+/// Reads a frame from its type on, and consumes it; `None` if the type is unknown or the frame malformed.
 pub(super) fn extension<'a>(cursor: &mut Cursor<'a>) -> Option<Extension<'a>> {
     let frame_type = cursor.varint()?;
     let numbers =
@@ -91,7 +91,7 @@ fn address(cursor: &mut Cursor<'_>, six: bool) -> Option<()> {
 mod tests {
     use super::*;
 
-    /// Types as they are written, by hand: 0x42f5 is 0x02f5 in two bytes, 0x9522_8c00 is 0x1522_8c00 in four.
+    /// Types as encoded, by hand: 0x42f5 is 0x02f5 in two bytes, 0x9522_8c00 is 0x1522_8c00 in four.
     #[test]
     fn frames_end_where_their_drafts_say() {
         let four = |frame_type: u32| (frame_type | 0x8000_0000).to_be_bytes().to_vec();

@@ -1,5 +1,5 @@
-//! Long headers (RFC 9000 section 17.2), their part that all versions share (RFC 8999 section 5.1), and the versions that
-//! are recognised.
+//! Long headers (RFC 9000 section 17.2), their version-independent part (RFC 8999 section 5.1), and known
+//! versions.
 
 use quiclab_core::quic::Cursor;
 
@@ -38,12 +38,12 @@ impl Version {
     }
 }
 
-/// What is known of a version number.
+/// Meaning of a version number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
     Draft(u8),
     Named(&'static str),
-    /// By four characters.
+    /// Version of Google QUIC, four characters.
     Google([u8; 4]),
 }
 
@@ -65,7 +65,7 @@ impl Known {
     }
 }
 
-/// A version number as it is written, with what is known of it.
+/// Version number as it is written, with its meaning.
 pub(in super::super) fn version_name(number: u32) -> String {
     match Known::of(number) {
         None => format!("{number:08x}"),
@@ -80,19 +80,19 @@ fn is_deployed(number: u32) -> bool {
     Version::of(number).is_some() || Known::of(number).is_some()
 }
 
-/// What a long header has in every version (RFC 8999 section 5.1).
+/// Fields of a long header in every version (RFC 8999 section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Invariant<'a> {
     /// 0 in Version Negotiation.
     pub(in super::super) version: u32,
     pub(in super::super) destination: &'a [u8],
     pub(in super::super) source: &'a [u8],
-    /// Behind the IDs.
+    /// Bytes after the IDs.
     pub(in super::super) rest: &'a [u8],
 }
 
 impl<'a> Invariant<'a> {
-    /// Reads the beginning of a UDP payload; `None` if it has no long header with IDs that are known to be used.
+    /// Reads the beginning of a UDP payload; `None` if it has no long header with IDs of valid lengths.
     pub(in super::super) fn of(payload: &'a [u8]) -> Option<Self> {
         let mut cursor = Cursor::new(payload);
         if !is_long(cursor.byte()?) {
@@ -104,7 +104,7 @@ impl<'a> Invariant<'a> {
         Some(Self { version, destination, source, rest: cursor.rest() })
     }
 
-    /// Versions of a Version Negotiation packet (RFC 9000 section 17.2.1), among them a deployed one.
+    /// Versions of a Version Negotiation packet (RFC 9000 section 17.2.1), at least one of them deployed.
     pub(in super::super) fn negotiation(&self) -> Option<impl Iterator<Item = u32> + use<'a>> {
         let (words, left) = self.rest.as_chunks::<4>();
         let versions = words.iter().copied().map(u32::from_be_bytes);
@@ -112,8 +112,8 @@ impl<'a> Invariant<'a> {
         known.then_some(versions)
     }
 
-    /// Whether a UDP payload with this header begins a connection or is part of one, as far as its first bytes say: a
-    /// version that is deployed, or a padded first packet of another.
+    /// Whether a UDP payload with this header begins a connection or is part of one, judged by its first bytes: a
+    /// deployed version, or a padded first packet of another.
     pub(in super::super) fn is_quic(&self, payload: &[u8]) -> bool {
         let fixed = payload[0] & FIXED != 0;
         if self.version == 0 {
@@ -124,7 +124,7 @@ impl<'a> Invariant<'a> {
     }
 }
 
-/// What a long header is of.
+/// Packet type of a long header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Kind {
     Initial,
@@ -133,27 +133,27 @@ pub(in super::super) enum Kind {
     Retry,
 }
 
-/// A long header of a version that is recognised, and the packet behind it.
+/// A long header of a recognised version, and its packet.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Long<'a> {
     pub(in super::super) version: Version,
     pub(in super::super) kind: Kind,
     pub(in super::super) destination: &'a [u8],
     pub(in super::super) source: &'a [u8],
-    /// Whether an Initial packet has a token: that of a Retry or of an earlier connection.
+    /// Whether an Initial packet has a token: from a Retry or an earlier connection.
     pub(in super::super) token: bool,
-    /// Where the packet number begins.
+    /// Offset of the packet number.
     pub(in super::super) number: usize,
     /// The packet; it is shorter than the datagram if others follow.
     pub(in super::super) packet: &'a [u8],
 }
 
-/// Whether `first` begins a packet with a long header.
+/// Whether `first` is the first byte of a long header.
 pub(in super::super) fn is_long(first: u8) -> bool {
     first & LONG != 0
 }
 
-/// Reads a long header at the beginning of `bytes`; `None` if it is of another version or not well formed.
+/// Reads a long header at the beginning of `bytes`; `None` if it is of another version or malformed.
 pub(in super::super) fn long(bytes: &[u8]) -> Option<Long<'_>> {
     let mut cursor = Cursor::new(bytes);
     let first = cursor.byte()?;

@@ -1,18 +1,18 @@
-//! Connection IDs: which connection a datagram belongs to, whatever its addresses (RFC 9000 section 5.2).
+//! Connection IDs, which identify the connection of a datagram at any address (RFC 9000 section 5.2).
 //!
-//! An ID names one end of a connection, and is in the packets towards it. IDs are learned from long headers, from the frames
-//! that give them out where there are keys, and from packets of a connection that keys have opened. The lengths of short
-//! headers' IDs are not in the packets: those of known IDs are tried, the longest first.
+//! An ID belongs to one endpoint of a connection, and is in the packets sent to it. IDs are learned from long headers, from
+//! the frames that issue them if there are keys, and from decrypted packets of a connection. Short headers do not contain
+//! the length of their ID: the lengths of known IDs are tried, the longest first.
 
 use super::header::CONNECTION_ID_BYTES_MAX;
 use std::collections::HashMap;
 
-/// IDs that are remembered, of all connections and of one: some 10 MB.
+/// Maximum number of stored IDs, of all connections and of one: about 10 MB.
 const IDS_MAX: usize = 1 << 17;
 const IDS_OF_CONNECTION_MAX: u32 = 1 << 12;
-/// An ID of this length is found under any addresses: that another packet begins so by chance is out of the question.
+/// Minimum length of an ID that is matched at any address: a random match with another packet is negligible.
 const TELLING_BYTES: usize = 8;
-/// An ID from here on is found where one end's address and port are those of its connection.
+/// Minimum length of an ID that is matched where one address and port is one of its connection.
 const SHORT_BYTES: usize = 4;
 
 /// A connection ID that is not empty.
@@ -23,7 +23,7 @@ pub(in super::super) struct ConnectionId {
 }
 
 impl ConnectionId {
-    /// The ID with these bytes; `None` for none, or more than version 1 allows.
+    /// ID with these bytes; `None` if there are none, or more than version 1 allows.
     pub(in super::super) fn new(id: &[u8]) -> Option<Self> {
         if id.is_empty() || id.len() > CONNECTION_ID_BYTES_MAX {
             return None;
@@ -38,25 +38,25 @@ impl ConnectionId {
     }
 }
 
-/// A connection ID that a datagram tells.
+/// A connection ID learned from a datagram.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct NewId {
     pub(in super::super) id: ConnectionId,
-    /// Whether it names the end that sent the datagram, otherwise the one that gets it.
+    /// Whether it belongs to the sender of the datagram, otherwise to its receiver.
     pub(in super::super) of_sender: bool,
     pub(in super::super) path: u32,
     pub(in super::super) sequence: u64,
 }
 
-/// Whose a connection ID is.
+/// Owner of a connection ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Owner {
     /// Index of the flow.
     pub(in super::super) flow: usize,
-    /// Whether it names the end that sent the flow's first packet: packets with it go backward.
+    /// Whether it belongs to the end that sent the flow's first packet: packets with it go backward.
     pub(in super::super) of_first: bool,
     pub(in super::super) length: u8,
-    /// Path ID of Multipath QUIC; where there was none, 0.
+    /// Path ID of Multipath QUIC; otherwise 0.
     pub(in super::super) path: u32,
     pub(in super::super) sequence: u64,
 }
@@ -64,18 +64,18 @@ pub(in super::super) struct Owner {
 /// The connection IDs of a capture.
 #[derive(Default)]
 pub(in super::super) struct ConnectionIds {
-    /// Looked up only, never walked over; IDs are untrusted, so the hash is the standard library's.
+    /// Used for lookups only, never iterated; IDs are untrusted, so the hash is the standard library's.
     owners: HashMap<ConnectionId, Owner>,
     /// Bit n: there is an ID of n bytes.
     lengths: u32,
-    /// How many IDs there are of each flow.
+    /// Number of IDs of each flow.
     counts: HashMap<usize, u32>,
-    /// IDs that were not remembered.
+    /// Number of IDs that were not stored.
     pub(in super::super) beyond: u64,
 }
 
 impl ConnectionIds {
-    /// Remembers the IDs that a datagram of a flow has told.
+    /// Stores the IDs learned from a datagram of a flow.
     pub(in super::super) fn add(&mut self, flow: usize, backward: bool, ids: &[NewId]) {
         for new in ids {
             let of_first = new.of_sender != backward;
@@ -95,7 +95,7 @@ impl ConnectionIds {
         }
     }
 
-    /// Whose ID this is, if it is found among these addresses; `near` says whether a flow has one of them.
+    /// Owner of this ID, if it matches at these addresses; `near` returns whether a flow has one of them.
     pub(in super::super) fn long(
         &self,
         id: &[u8],
@@ -110,7 +110,7 @@ impl ConnectionIds {
         told.then_some(owner)
     }
 
-    /// Whose ID a packet with a short header has behind its first byte.
+    /// Owner of the ID in a packet with a short header.
     pub(in super::super) fn short(
         &self,
         packet: &[u8],
@@ -121,7 +121,7 @@ impl ConnectionIds {
         for length in (1..=CONNECTION_ID_BYTES_MAX).rev().filter(|length| self.lengths & 1 << length != 0) {
             let Some(id) = packet.get(1..=length) else { continue };
             match self.long(id, current, &near) {
-                // that of the connection which these addresses had is more likely than a shorter one by chance
+                // an ID of the connection at these addresses is likelier than a random match of a shorter one
                 Some(owner) if current == Some(owner.flow) => return Some(owner),
                 found => other = other.or(found),
             }

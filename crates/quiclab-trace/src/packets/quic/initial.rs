@@ -1,7 +1,7 @@
-//! The random of a ClientHello, out of the Initial packets of a client.
+//! The random of a ClientHello, from the Initial packets of a client.
 //!
-//! Only the first 38 bytes of the hello are kept. Clients divide and reorder the hello on purpose (Chromium: "chaos
-//! protection"), so they are put together by offset.
+//! Only the first 38 bytes of the hello are stored. Clients split and reorder the hello on purpose (Chromium:
+//! "chaos protection"), so it is reassembled by offset.
 
 use super::super::key_log::ClientRandom;
 use super::header::{Long, Version};
@@ -18,7 +18,7 @@ const CLIENT_HELLO: u8 = 1;
 #[derive(Clone, Debug)]
 pub(in super::super) struct ClientHelloPrefix {
     bytes: [u8; HELLO_BYTES],
-    /// Which of them are there.
+    /// Bytes that have been received, as bits.
     known: u64,
 }
 
@@ -35,7 +35,7 @@ impl ClientHelloPrefix {
         }
     }
 
-    /// Takes the CRYPTO frames of a packet's payload.
+    /// Reads the CRYPTO frames of a packet's payload.
     pub(super) fn read(&mut self, payload: &[u8]) {
         for frame in Frames::new(payload).flatten() {
             if let Frame::Crypto { offset, data } = frame {
@@ -44,18 +44,18 @@ impl ClientHelloPrefix {
         }
     }
 
-    /// The random, once it is there.
+    /// The random, or `None` before it is complete.
     pub(super) fn random(&self) -> Option<ClientRandom> {
         let whole = self.known == (1 << HELLO_BYTES) - 1 && self.bytes[0] == CLIENT_HELLO;
         whole.then(|| self.bytes[RANDOM_AT..].try_into().expect("32 bytes"))
     }
 }
 
-/// Keys of Initial packets, made of the destination that a client chose.
+/// Keys of Initial packets, derived from the destination that a client chose.
 pub(super) struct InitialKeys {
     version: Version,
     destination: Vec<u8>,
-    /// Of the client, of the server.
+    /// Keys of the client, and of the server.
     keys: [(HeaderKey, PacketKey); 2],
 }
 
@@ -68,15 +68,15 @@ impl InitialKeys {
         Self { version, destination: destination.to_vec(), keys }
     }
 
-    /// The ends go on in another version: "Initial packets [...] using the Negotiated Version" are protected with its salt
-    /// and the same destination (RFC 9369 section 4.1).
+    /// Switches to another version: "Initial packets [...] using the Negotiated Version" are protected with its salt and
+    /// the same destination (RFC 9369 section 4.1).
     pub(super) fn change(&mut self, version: Version, budget: &mut TrialDecryptionBudget) {
         if version != self.version && budget.derive() {
             *self = Self::new(version, &self.destination);
         }
     }
 
-    /// Whether a packet opens; then all of `scratch` is its payload.
+    /// Decrypts a packet; true on success, and then `scratch` is its payload.
     pub(super) fn open(&self, of_server: bool, long: &Long<'_>, scratch: &mut Vec<u8>) -> bool {
         let (header, packet) = &self.keys[usize::from(of_server)];
         let Some(unmasked) = header.unmask(long.packet, long.number) else { return false };

@@ -12,7 +12,7 @@ use ring::hkdf::{HKDF_SHA256, HKDF_SHA384, KeyType, Prk, Salt};
 /// (RFC 9001 section 5.4.2).
 pub(crate) const SAMPLE_OFFSET: usize = 4;
 const SAMPLE_BYTES: usize = 16;
-/// Bytes of the tag of all suites.
+/// Length of the tag of all cipher suites.
 pub(crate) const TAG_BYTES: usize = 16;
 const NONCE_BYTES: usize = 12;
 
@@ -33,7 +33,7 @@ impl Suite {
         }
     }
 
-    /// Those that a secret may be of: the length is that of the hash.
+    /// Cipher suites that a secret may belong to: its length is that of the hash.
     pub(super) fn of(secret: &Secret) -> &'static [Self] {
         match secret {
             Secret::Short(_) => &[Self::Aes128, Self::ChaCha20],
@@ -42,7 +42,7 @@ impl Suite {
     }
 }
 
-/// Length of what is expanded.
+/// Length of the expanded output.
 struct Bytes(usize);
 
 impl KeyType for Bytes {
@@ -101,7 +101,7 @@ impl Version {
     }
 }
 
-/// What protects payloads.
+/// Key and IV that protect payloads.
 pub(crate) struct PacketKey {
     key: LessSafeKey,
     iv: [u8; NONCE_BYTES],
@@ -135,8 +135,8 @@ impl PacketKey {
         Nonce::assume_unique_for_key(nonce)
     }
 
-    /// Decrypts `packet`, which was unmasked, in `scratch`: then it has the header and the payload, without the tag. A number
-    /// is that on a path of Multipath QUIC, otherwise on path 0.
+    /// Decrypts the unmasked `packet` in `scratch`, which then has the header and the payload, without the tag. `path`: path
+    /// ID of Multipath QUIC, otherwise 0.
     pub(crate) fn open(
         &self,
         packet: &[u8],
@@ -168,9 +168,9 @@ impl PacketKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unmasked {
     pub(crate) first: u8,
-    /// Where the packet number begins.
+    /// Offset of the packet number.
     pub(crate) at: usize,
-    /// Bytes of the packet number, and their value.
+    /// Length of the packet number, and its truncated value.
     pub(crate) length: usize,
     pub(crate) number: u32,
 }
@@ -181,12 +181,12 @@ impl Unmasked {
         self.at + self.length
     }
 
-    /// Values of the packet number's encoding.
+    /// Number of values of the truncated packet number.
     pub(super) fn window(&self) -> u64 {
         1 << (8 * self.length)
     }
 
-    /// The packet number after the `largest` before it (RFC 9000 appendix A.3).
+    /// Full packet number, given the `largest` one before it (RFC 9000 appendix A.3).
     pub(crate) fn expanded(&self, largest: Option<u64>) -> u64 {
         let (expected, window) = (largest.map_or(0, |largest| largest + 1), self.window());
         let candidate = expected & !(window - 1) | u64::from(self.number);
@@ -200,7 +200,7 @@ impl Unmasked {
     }
 }
 
-/// What protects headers.
+/// Key of header protection.
 pub(crate) struct HeaderKey(HeaderProtectionKey);
 
 impl HeaderKey {
@@ -214,8 +214,8 @@ impl HeaderKey {
         Self(key.expect("the key has the length of its algorithm"))
     }
 
-    /// What is under the protection of a header whose packet number begins `at`; `None`: the packet is too short, or
-    /// its reserved bits are set, which also says that the key is another.
+    /// Unprotected fields of a header whose packet number begins at `at`; `None`: the packet is too short, or its
+    /// reserved bits are set, which also means that the key is wrong.
     pub(crate) fn unmask(&self, packet: &[u8], at: usize) -> Option<Unmasked> {
         let sample = packet.get(at + SAMPLE_OFFSET..at + SAMPLE_OFFSET + SAMPLE_BYTES)?;
         let mask = self.0.new_mask(sample).expect("a sample has 16 bytes");
@@ -228,7 +228,7 @@ impl HeaderKey {
         (first & reserved == 0).then_some(Unmasked { first, at, length, number })
     }
 
-    /// Protects the header of an encrypted packet whose packet number begins `at` and has `length` bytes.
+    /// Protects the header of an encrypted packet whose packet number begins at `at` and has `length` bytes.
     ///
     /// # Panics
     /// If the packet is too short for a sample.

@@ -1,4 +1,4 @@
-//! Keys of one direction of a connection through its key updates (RFC 9001 section 6).
+//! Keys of one direction of a connection across its key updates (RFC 9001 section 6).
 
 use super::super::key_log::Secret;
 use super::header::Version;
@@ -7,10 +7,10 @@ use super::secrets::TrialDecryptionBudget;
 
 /// The key phase of a short header.
 const KEY_PHASE: u8 = 0x04;
-/// Values of a packet number that are tried when the expected one does not open a packet.
+/// Number of packet numbers that are tried if the expected one does not decrypt a packet.
 const WINDOWS: u64 = 64;
 
-/// Keys before, at and after the phase that is used.
+/// Keys before, in and after the current key phase.
 pub(super) struct KeyPhases {
     version: Version,
     suite: Suite,
@@ -18,7 +18,7 @@ pub(super) struct KeyPhases {
     previous: Option<PacketKey>,
     current: PacketKey,
     next: Option<PacketKey>,
-    /// Secret of `next` if that is there, else of `current`.
+    /// Secret of `next` if it exists, else of `current`.
     secret: Secret,
     phase: bool,
 }
@@ -37,8 +37,8 @@ impl KeyPhases {
         }
     }
 
-    /// Opens a packet whose packet number begins `at`: its number; its payload is all of `scratch` then. `largest` is its path
-    /// and the largest number on it.
+    /// Decrypts a packet whose packet number begins at `at`, and returns its number; then `scratch` is its payload. `largest`
+    /// is its path and the largest number on it.
     pub(super) fn open(
         &mut self,
         packet: &[u8],
@@ -70,7 +70,7 @@ impl KeyPhases {
     }
 }
 
-/// The number with which `key` opens the packet: the expected one, or one after a gap of the capture.
+/// Number with which `key` decrypts the packet: the expected one, or one after a gap of the capture.
 fn try_key(
     key: &PacketKey,
     packet: &[u8],
@@ -84,7 +84,7 @@ fn try_key(
     let mut possible =
         numbers.take_while(|&number| number < 1 << 62 && (number == expected || budget.spend(packet.len())));
     let number = possible.find(|&number| key.open(packet, unmasked, (path, number), scratch))?;
-    // what was opened is longer than the header: it has a sample, and the tag is gone
+    // the decrypted bytes are longer than the header: they include a sample, and the tag has been removed
     scratch.drain(..unmasked.end());
     Some(number)
 }

@@ -1,4 +1,4 @@
-//! What the frames of a datagram say: acknowledged ranges, whether it elicits an ACK, new connection IDs.
+//! Content of the frames of a datagram: acknowledged ranges, whether it elicits an ACK, new connection IDs.
 
 use super::super::{AckRange, Content, PacketNumber, Problems};
 use super::extension::{Extension, extension};
@@ -6,20 +6,20 @@ use super::ids::{ConnectionId, NewId};
 use quiclab_core::quic::{Ack, Cursor, Frame, Frames};
 use std::collections::BTreeSet;
 
-/// Types of unknown frames that are told.
+/// Maximum number of types of unknown frames that a note lists.
 const TYPES_TOLD_MAX: usize = 8;
-/// Connection IDs of one datagram that are taken.
+/// Maximum number of connection IDs that are taken from one datagram.
 const NEW_IDS_MAX: usize = 64;
 const MALFORMED: &str = "QUIC frame not well formed";
 
-/// What has been found in the packets of a datagram. Its memory is used again for the next.
+/// Content of the packets of a datagram. Its memory is reused for the next.
 #[derive(Debug, Default)]
 pub(in super::super) struct Found {
     pub(in super::super) numbers: Vec<PacketNumber>,
     pub(in super::super) ranges: Vec<AckRange>,
     pub(in super::super) has_ack: bool,
     pub(in super::super) eliciting: bool,
-    /// Connection IDs that the datagram tells, and whose they are.
+    /// Connection IDs learned from the datagram, with their owners.
     pub(in super::super) ids: Vec<NewId>,
     /// Types of unknown frames, of all datagrams.
     pub(in super::super) unknown: BTreeSet<u64>,
@@ -33,7 +33,7 @@ impl Found {
         (self.has_ack, self.eliciting) = (false, false);
     }
 
-    /// What the datagram says.
+    /// Content of the datagram.
     pub(in super::super) fn content(&self) -> Content<'_> {
         Content::Quic {
             numbers: &self.numbers,
@@ -42,19 +42,19 @@ impl Found {
         }
     }
 
-    /// A connection ID of the sender of the datagram, or of its receiver.
+    /// Adds a connection ID of the sender of the datagram, or of its receiver.
     pub(in super::super) fn id(&mut self, id: &[u8], of_sender: bool, path: u32, sequence: u64) {
         if let Some(id) = ConnectionId::new(id).filter(|_| self.ids.len() < NEW_IDS_MAX) {
             self.ids.push(NewId { id, of_sender, path, sequence });
         }
     }
 
-    /// Bit n: the sender has given out a connection ID of n bytes.
+    /// Bit n: the sender has issued a connection ID of n bytes.
     pub(in super::super) fn sender_lengths(&self) -> u32 {
         self.ids.iter().filter(|new| new.of_sender).fold(0, |bits, new| bits | 1 << new.id.length())
     }
 
-    /// A packet of application data.
+    /// Reads a packet of application data.
     pub(in super::super) fn packet(
         &mut self,
         path: u32,
@@ -66,7 +66,7 @@ impl Found {
         self.frames(payload, problems, true);
     }
 
-    /// An Initial or Handshake packet.
+    /// Reads an Initial or Handshake packet.
     pub(in super::super) fn handshake(&mut self, payload: &[u8], problems: &mut Problems) {
         self.frames(payload, problems, false);
     }
@@ -96,7 +96,8 @@ impl Found {
         }
     }
 
-    /// Takes a frame; gives the packet from a frame on that is not of RFC 9000 or an extension that endpoints have.
+    /// Reads a frame; returns the rest of the packet from the first frame that belongs neither to RFC 9000 nor to
+    /// an extension of quiclab's endpoints.
     fn frame<'a>(
         &mut self,
         frame: Option<Frame<'a>>,
@@ -130,7 +131,7 @@ impl Found {
         }
     }
 
-    /// A connection ID that the sender gives out for a path.
+    /// Adds a connection ID that the sender issues for a path.
     fn new_id(&mut self, path: u64, id: &[u8], sequence: u64, problems: &mut Problems) {
         self.eliciting = true;
         if let Some(path) = path_id(path, problems) {
@@ -146,7 +147,7 @@ impl Found {
         }
     }
 
-    /// A sentence that names the unknown frames by number, if there were any.
+    /// Note that lists the types of unknown frames, if there were any.
     pub(in super::super) fn unknown_note(&self) -> Option<String> {
         let types: Vec<String> = self.unknown.iter().map(|frame_type| format!("{frame_type:#x}")).collect();
         let more = if types.len() == TYPES_TOLD_MAX { " and perhaps more" } else { "" };
@@ -158,14 +159,14 @@ impl Found {
         })
     }
 
-    /// Ranges in the order of the contract.
+    /// Sorts the ranges as [`Content::Quic`] specifies.
     pub(in super::super) fn settle(&mut self) {
         self.ranges.sort_unstable_by_key(|range| (range.path, *range.numbers.start()));
     }
 }
 
-/// A path ID of a frame; `None`, and counted, beyond "2^32-1, the maximum allowed value for the path ID"
-/// (draft-ietf-quic-multipath-21 section 2.1).
+/// Path ID of a frame; `None`, and a counted problem, above "2^32-1, the maximum allowed value for the path
+/// ID" (draft-ietf-quic-multipath-21 section 2.1).
 fn path_id(number: u64, problems: &mut Problems) -> Option<u32> {
     let path = u32::try_from(number).ok();
     if path.is_none() {

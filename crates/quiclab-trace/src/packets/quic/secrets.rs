@@ -1,28 +1,29 @@
-//! Where secrets come from: the key log that was given, and what the capture itself has; and how much may be tried.
+//! Sources of secrets: the given key log, and those in the capture; and limits of trial decryption.
 
 use super::super::KeyLog;
 use super::super::key_log::{ClientRandom, Secrets};
 
-/// Connections of a key log up to which each is tried on packets of a connection whose handshake was not captured.
+/// Maximum number of connections of a key log whose secrets are all tried on packets of a connection without
+/// captured handshake.
 const CONNECTIONS_TRIED_MAX: usize = 16;
-/// Bytes that may be decrypted in vain, in all of a kind: about a second.
+/// Maximum total bytes of failed decryptions, of each kind: about a second.
 const BYTES_TRIED_MAX: u64 = 1 << 29;
-/// What making keys costs, in bytes that could be decrypted meanwhile.
+/// Cost of deriving keys, in bytes that could be decrypted in the same time.
 const DERIVATION_BYTES: usize = 1 << 13;
 
-/// What may still be spent on trying.
+/// Remaining budget of trial decryption.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct TrialDecryptionBudget(u64);
 
 impl TrialDecryptionBudget {
-    /// Whether there was enough to try `bytes`.
+    /// Spends the cost of `bytes`; false if it exceeds the budget.
     pub(in super::super) fn spend(&mut self, bytes: usize) -> bool {
         let left = self.0.checked_sub(bytes as u64);
         self.0 = left.unwrap_or(0);
         left.is_some()
     }
 
-    /// Whether there was enough to make keys.
+    /// Spends the cost of deriving keys; false if it exceeds the budget.
     pub(in super::super) fn derive(&mut self) -> bool {
         self.spend(DERIVATION_BYTES)
     }
@@ -32,14 +33,14 @@ impl TrialDecryptionBudget {
 pub(in super::super) struct SecretStore<'k> {
     given: &'k KeyLog,
     embedded: KeyLog,
-    /// For packets that secrets may open.
+    /// Budget for packets that secrets may decrypt.
     pub(in super::super) budget: TrialDecryptionBudget,
-    /// For Initial packets, which say whose they are without secrets: wrong secrets do not use it up.
+    /// Budget for Initial packets, whose keys need no secrets: wrong secrets do not exhaust it.
     pub(in super::super) initial_budget: TrialDecryptionBudget,
 }
 
 impl<'k> SecretStore<'k> {
-    /// Those that were given, and those of the capture that are known so far.
+    /// Creates a store of the given secrets and of those of the capture that are known so far.
     pub(in super::super) fn new(given: &'k KeyLog, embedded: KeyLog) -> Self {
         let budget = TrialDecryptionBudget(BYTES_TRIED_MAX);
         Self { given, embedded, budget, initial_budget: budget }
@@ -50,12 +51,12 @@ impl<'k> SecretStore<'k> {
         self.embedded.add(lines)
     }
 
-    /// How many connections there are secrets of, in either place.
+    /// Number of connections with secrets, in both sources.
     pub(in super::super) fn connections(&self) -> usize {
         self.given.connections() + self.embedded.connections()
     }
 
-    /// Lines of the capture's own secrets that are not of the format.
+    /// Number of malformed lines in the capture's own secrets.
     pub(in super::super) fn unknown_lines(&self) -> u64 {
         self.embedded.unknown_lines()
     }
@@ -77,7 +78,7 @@ impl<'k> SecretStore<'k> {
         })
     }
 
-    /// One of few connections by its place.
+    /// Secrets of one of few connections by index.
     pub(in super::super) fn at(&self, index: usize) -> Option<(ClientRandom, Secrets)> {
         let both = self.embedded.iter().chain(self.given.iter());
         both.map(|(random, secrets)| (*random, *secrets)).nth(index)

@@ -1,4 +1,4 @@
-//! Connections made of packets that are protected here, and the samples of RFC 9001 and RFC 9369.
+//! Connections of packets that the tests protect, and the samples of RFC 9001 and RFC 9369.
 
 use super::super::Problems;
 use super::super::key_log::KeyLog;
@@ -14,7 +14,7 @@ const RANDOM: [u8; 32] = [0x5a; 32];
 const CLIENT: Secret = Secret::Short([1; 32]);
 const SERVER: Secret = Secret::Short([2; 32]);
 const DESTINATION: [u8; 8] = [0x83, 0x94, 0xc8, 0xf0, 0x3e, 0x51, 0x57, 0x08];
-/// IDs by which the ends want to be called.
+/// Connection IDs that the endpoints choose.
 const CLIENT_ID: [u8; 5] = [0xc; 5];
 const SERVER_ID: [u8; 9] = [0x5; 9];
 
@@ -43,7 +43,7 @@ fn sealed(
     sealed_on(0, version, suite, secrets, header, number, payload)
 }
 
-/// The same on a path.
+/// Protects a packet on a path.
 fn sealed_on(
     path: u32,
     version: Version,
@@ -120,7 +120,7 @@ fn log() -> KeyLog {
     KeyLog::read(text.as_bytes(), "keys").unwrap()
 }
 
-/// A connection and what it needs.
+/// A connection with its resources.
 struct Bench<'k> {
     connection: Connection,
     secrets: SecretStore<'k>,
@@ -136,7 +136,7 @@ impl<'k> Bench<'k> {
         Self { connection: Connection::new(), secrets, found, scratch, problems }
     }
 
-    /// With the client's hello seen.
+    /// A connection whose ClientHello has been read.
     fn greeted(log: &'k KeyLog) -> Self {
         let mut bench = Self::new(log);
         let opened = bench.read(false, &initial(1, &DESTINATION, &[(0, 60)], RANDOM));
@@ -150,7 +150,7 @@ impl<'k> Bench<'k> {
         self.read_of(backward, datagram, None)
     }
 
-    /// A datagram whose connection ID was given out.
+    /// Reads a datagram whose connection ID was issued.
     fn read_of(&mut self, backward: bool, datagram: &[u8], owner: Option<Owner>) -> Opened {
         let mut tools = Tools {
             secrets: &mut self.secrets,
@@ -161,14 +161,14 @@ impl<'k> Bench<'k> {
         self.connection.datagram(backward, datagram, true, owner, &mut tools)
     }
 
-    /// From now on nothing more may be tried.
+    /// Exhausts the budget of trial decryption.
     fn spend_all(&mut self) {
         for budget in [&mut self.secrets.budget, &mut self.secrets.initial_budget] {
             assert!(!budget.spend(usize::MAX));
         }
     }
 
-    /// Numbers of a datagram's packets; empty if it is opaque.
+    /// Packet numbers in a datagram; empty if it is opaque.
     fn numbers(&mut self, backward: bool, datagram: &[u8]) -> Vec<u64> {
         match self.read(backward, datagram) {
             Opened::Readable => self.found.numbers.iter().map(|packet| packet.number).collect(),
@@ -248,7 +248,8 @@ fn packet_numbers_of_rfc_9000_appendix_a_3() {
     // "if the highest successfully authenticated packet had a packet number of 0xa82f30ea, then a packet containing a
     // 16-bit value of 0x9b32 will be decoded as 0xa82f9b32"
     assert_eq!(unmasked(2, 0x9b32).expanded(Some(0xa82f_30ea)), 0xa82f_9b32);
-    // around the ends of windows: 258 is expected; 0xff is nearer as 255, 0x90 as 400 - 256 = 144 or as 400?
+    // around the limits of windows: 258 is expected; 0xff is nearer as 255, 0x90 as 400 - 256 = 144 or as
+    // 400?
     assert_eq!(unmasked(1, 0xff).expanded(Some(257)), 255);
     // 0x90 = 144: 256 + 144 = 400 is 142 after 258, more than half a window; 144 is 114 before it
     assert_eq!(unmasked(1, 0x90).expanded(Some(257)), 144);
@@ -266,16 +267,16 @@ fn what_frames_say_of_acknowledgements() {
     let ranges: Vec<_> = bench.found.ranges.iter().map(|range| range.numbers.clone()).collect();
     assert_eq!(ranges, [3..=5, 8..=9]);
     assert!(bench.found.has_ack && !bench.found.eliciting);
-    // an ACK_FREQUENCY frame (its type in two bytes), and an ACK behind it
+    // an ACK_FREQUENCY frame (its type in two bytes), and an ACK after it
     let frequency = [0x40, 0xaf, 0, 10, 0x40, 0x50, 1];
     let both = [&frequency[..], &ack].concat();
     assert_eq!(bench.numbers(true, &short(&SERVER, &CLIENT_ID, 1, &both)), [1]);
     assert!(bench.found.has_ack && bench.found.eliciting);
-    // TIME_STAMP of picoquic (0x02f5), which asks for nothing, and an ACK behind it
+    // TIME_STAMP of picoquic (0x02f5), which is not ack-eliciting, and an ACK after it
     let stamped = [&[0x42, 0xf5, 0x80, 0, 1, 0][..], &ack].concat();
     assert_eq!(bench.numbers(true, &short(&SERVER, &CLIENT_ID, 3, &stamped)), [3]);
     assert!(bench.found.has_ack && !bench.found.eliciting);
-    // an unknown frame hides what is behind it
+    // an unknown frame hides the frames after it
     let unknown = [&[0x40, 0xfe][..], &ack].concat();
     assert_eq!(bench.numbers(true, &short(&SERVER, &CLIENT_ID, 2, &unknown)), [2]);
     assert!(!bench.found.has_ack && bench.found.eliciting && bench.found.ranges.is_empty());
@@ -307,7 +308,7 @@ fn hellos_in_pieces_and_in_any_order() {
     let mut bench = Bench::new(&log);
     assert_eq!(bench.read(false, &initial(1, &DESTINATION, &[(20, 60), (0, 7)], RANDOM)), Opened::Opaque);
     assert_eq!(bench.read(false, &initial(1, &DESTINATION, &[(6, 20)], RANDOM)), Opened::Readable);
-    // after a Retry the destination is another, and the keys with it
+    // after a Retry, destination and keys change
     let mut bench = Bench::new(&log);
     assert_eq!(bench.read(false, &initial(1, &DESTINATION, &[(0, 9)], RANDOM)), Opened::Opaque);
     assert_eq!(bench.read(false, &initial(1, &SERVER_ID, &[(0, 40)], RANDOM)), Opened::Readable);
@@ -387,7 +388,7 @@ fn a_connection_whose_beginning_was_not_captured() {
     assert_eq!(bench.numbers(false, &short(&CLIENT, &SERVER_ID, 66_000, &[1, 0, 0])), [66_000]);
     assert_eq!(bench.connection.undecrypted(&bench.secrets), None);
 
-    // nothing fits: bounded, and said
+    // no secret fits: bounded, and reported
     let mut bench = Bench::new(&log);
     for number in 0..30 {
         let packet = short(&Secret::Short([7; 32]), &CLIENT_ID, number, &[1, 0, 0]);
@@ -397,7 +398,7 @@ fn a_connection_whose_beginning_was_not_captured() {
     assert_eq!(bench.problems.iter().collect::<Vec<_>>(), [("QUIC packet not decrypted", 30)]);
 }
 
-/// Beyond the first attempt for a packet all that is tried costs: lengths of IDs, paths, keys of an Initial.
+/// All attempts after the first one for a packet cost budget: lengths of IDs, paths, keys of an Initial.
 #[test]
 fn what_is_tried_is_bounded() {
     let log = log();
@@ -414,7 +415,7 @@ fn what_is_tried_is_bounded() {
         "the length of the last one"
     );
 
-    // a path that is named by the sequence number of its ID: tried once
+    // a path that is identified by the sequence number of its ID: tried once
     let of_path = |path: u32, number: u64| {
         let header = [&[0x41], &SERVER_ID[..], &(number as u16).to_be_bytes()].concat();
         sealed_on(path, Version::One, Suite::Aes128, [&CLIENT, &CLIENT], &header, number, &ping)
@@ -429,7 +430,7 @@ fn what_is_tried_is_bounded() {
     bench.spend_all();
     assert_eq!(bench.read_of(false, &of_path(3, 5), Some(owner)), Opened::Opaque);
 
-    // of another version: keys are made once more
+    // of another version: keys are derived again
     let mut bench = Bench::new(&log);
     bench.read(false, &initial(1, &DESTINATION, &[(0, 9)], RANDOM));
     bench.spend_all();
@@ -475,7 +476,7 @@ fn what_begins_a_connection() {
     );
     let of_server = long(1, 0xc0, &CLIENT_ID, &SERVER_ID, &SERVER, &[1, 0, 0, 0]);
     assert!(continues(&mut bench, &of_server), "its keys do not follow from its destination");
-    // the server has answered: no Retry any more
+    // the server has answered: a Retry is no longer possible
     bench.read(true, &long(1, 0xe0, &CLIENT_ID, &SERVER_ID, &SERVER, &[1, 0, 0, 0]));
     let another = initial(0x6b33_43cf, &[4; 8], &[(0, 60)], RANDOM);
     assert!(!continues(&mut bench, &another));

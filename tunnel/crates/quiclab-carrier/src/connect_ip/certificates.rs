@@ -1,9 +1,9 @@
-//! TLS 1.3 of CONNECT-IP: X.509 certificates, which other implementations have.
+//! TLS 1.3 of CONNECT-IP: X.509 certificates, which other implementations support.
 //!
 //! | | |
 //! | --- | --- |
-//! | a server knows its clients | by the Ed25519 key in their certificate, one of those configured; issuer, names and validity do not matter, as with raw keys. Without a certificate there is no connection |
-//! | a client knows its server | by the same, or by authorities and the host's name (RFC 5280) |
+//! | a server knows its clients | by the Ed25519 key in their certificate, one of the configured keys; issuer, names and validity do not matter, as with raw keys. Without a certificate there is no connection |
+//! | a client knows its server | in the same way, or by authorities and the host's name (RFC 5280) |
 //! | resumption, 0-RTT | none |
 
 use super::config::{ConnectIpConfig, ServerTrust};
@@ -35,7 +35,7 @@ fn known(peers: KnownPeers, provider: &Arc<CryptoProvider>) -> KnownPeerVerifier
     KnownPeerVerifier { peers, identity: Identity::Certificate, provider: provider.clone() }
 }
 
-/// Who the server of a client is.
+/// Verifier of a client's server.
 fn server_verifier(
     trust: Option<&ServerTrust>,
     provider: &Arc<CryptoProvider>,
@@ -67,7 +67,7 @@ impl ConnectIpConfig {
         let mut tls = ClientConfig::builder_with_details(provider, clock(randomness))
             .with_protocol_versions(TLS13)
             .expect("the provider supports TLS 1.3")
-            .dangerous() // the verifier is that of an authority, or stricter
+            .dangerous() // the verifier is the standard one for authorities, or stricter
             .with_custom_certificate_verifier(verifier)
             .with_client_cert_resolver(Arc::new(own));
         tls.alpn_protocols = vec![PROTOCOL.to_vec()];
@@ -75,7 +75,7 @@ impl ConnectIpConfig {
         Arc::new(tls)
     }
 
-    /// Whether a client knows the server of a connection by the certificates that it has shown, which was true when the connection began.
+    /// Whether a client still knows the server of a connection by the certificates that it presented when the connection began.
     pub(crate) fn knows_server(&self, randomness: Randomness, connection: &noq_proto::Connection) -> bool {
         let (Some(chain), Ok(name)) = (shown(connection), ServerName::try_from(self.host())) else {
             return false;

@@ -1,4 +1,4 @@
-//! What an end of CONNECT-IP is configured with, beside what it shares with the tunnel's own protocol.
+//! Configuration of an end of CONNECT-IP, in addition to the values shared with the tunnel's own protocol.
 
 use super::streams::Http3Streams;
 use crate::keys::PublicKey;
@@ -11,7 +11,7 @@ use rustls::sign::CertifiedKey;
 use std::fmt;
 use std::sync::Arc;
 
-/// How a client knows its server.
+/// Identification of a server by its client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerTrust {
     /// Its certificate has this key; names and validity do not matter.
@@ -23,21 +23,21 @@ pub enum ServerTrust {
 /// Configuration of CONNECT-IP at one end.
 #[derive(Clone)]
 pub struct ConnectIpConfig {
-    /// What a client asks for, or a server has.
+    /// Tunnel that a client requests, or that a server has.
     pub target: Target,
-    /// How a client knows its server. A server knows its clients by their keys.
+    /// Identification of the server at a client. A server knows its clients by their keys.
     pub trust: Option<ServerTrust>,
-    /// UDP ports at which a server takes HTTP/3; at all others it speaks the tunnel's own protocol.
+    /// UDP ports at which a server accepts HTTP/3; at all others it uses the tunnel's own protocol.
     pub ports: Vec<u16>,
-    /// The certificate of this end, and its key.
+    /// Certificate of this end, and its key.
     pub(super) certified: Arc<CertifiedKey>,
 }
 
 impl ConnectIpConfig {
-    /// A configuration of an end with a chain of certificates, its own first, and the private key of that.
+    /// Creates the configuration of an end with a chain of certificates, its own first, and its private key.
     ///
     /// # Errors
-    /// If the key is not that of the certificate, or of a kind that cannot be used.
+    /// If the key is not that of the certificate, or of an unsupported kind.
     pub fn new(
         target: Target,
         chain: Vec<CertificateDer<'static>>,
@@ -47,10 +47,10 @@ impl ConnectIpConfig {
         Ok(Self { target, trust: None, ports: Vec::new(), certified })
     }
 
-    /// The same with another chain of certificates of the same key, its own first.
+    /// Returns the configuration with another chain of certificates for the same key, its own first.
     ///
     /// # Errors
-    /// If the first is of another key.
+    /// If the first one has another key.
     pub fn renewed(&self, chain: Vec<CertificateDer<'static>>) -> Result<Self, rustls::Error> {
         let certified = CertifiedKey::new(chain, self.certified.key.clone());
         certified.keys_match()?;
@@ -63,17 +63,17 @@ impl ConnectIpConfig {
         self.certified.cert == other.certified.cert && self.trust == other.trust
     }
 
-    /// Whether a client knows its server as with `other`.
+    /// Whether a client identifies its server in the same way as with `other`.
     pub(crate) fn has_trust_of(&self, other: &Self) -> bool {
         self.trust == other.trust
     }
 
-    /// Whether a server takes HTTP/3 at a port.
+    /// Whether a server accepts HTTP/3 at a port.
     pub(crate) fn has_port(&self, port: u16) -> bool {
         self.ports.contains(&port)
     }
 
-    /// The HTTP/3 of a new connection.
+    /// Creates the HTTP/3 of a new connection.
     pub(crate) fn streams(&self, role: Role) -> Box<Http3Streams> {
         Box::new(Http3Streams::new(Http3::new(role, self.target.clone())))
     }

@@ -1,4 +1,4 @@
-//! The streams of a connection of noq that HTTP/3 runs on.
+//! Streams of a noq connection that HTTP/3 uses.
 
 use bytes::{Bytes, BytesMut};
 use noq_proto::{Connection, Dir, ReadError, StreamId, VarInt};
@@ -8,23 +8,23 @@ use quiclab_connect_ip::http3::Http3;
 use quiclab_core::tunnel::TunnelPayload;
 use quiclab_core::{PacketMemory, Time};
 
-/// What a connection has for HTTP/3.
+/// State of HTTP/3 on a connection.
 #[derive(Debug)]
 pub(crate) struct Http3Streams {
     pub(crate) machine: Http3,
     budget: Budget,
-    /// More has arrived than was read in the last turn.
+    /// Whether more bytes have arrived than were read in the last turn.
     pub(crate) unread: bool,
-    /// The time of the last turn, and how many bytes it has left: in one turn of the program all events have the same time.
+    /// Time of the last turn, and the bytes that it may still read: all events of a turn have the same time.
     turn: (Time, usize),
-    /// This end's control stream, and what is still to be written there.
+    /// This end's control stream, and the bytes still to be written there.
     control: Option<StreamId>,
     control_outbox: BytesMut,
-    /// Unidirectional streams of the other end.
+    /// Unidirectional streams of the peer.
     pub(crate) readable: Vec<StreamId>,
-    /// At a client: the server is ready, and the request not sent.
+    /// At a client: whether the server is ready, and the request not sent.
     pub(crate) ready: bool,
-    /// What stands before a packet in a datagram; empty while there is no tunnel.
+    /// Header of a packet in a datagram; empty while there is no tunnel.
     pub(crate) header: Bytes,
 }
 
@@ -44,7 +44,7 @@ impl Http3Streams {
         }
     }
 
-    /// The datagram that carries `cargo`; `None` if it is not bytes, or there is no tunnel.
+    /// The datagram that carries `cargo`; `None` if `cargo` is not bytes, or there is no tunnel.
     pub(crate) fn encode(&self, cargo: &TunnelPayload, memory: &mut PacketMemory) -> Option<Bytes> {
         let TunnelPayload::Bytes(packet) = cargo else { return None };
         if self.header.is_empty() {
@@ -53,7 +53,7 @@ impl Http3Streams {
         Some(memory.join(&self.header, packet).freeze())
     }
 
-    /// Bytes of a datagram beside the packet.
+    /// Bytes of a datagram in addition to the packet.
     pub(crate) fn overhead(&self) -> usize {
         self.header.len()
     }
@@ -61,17 +61,17 @@ impl Http3Streams {
     /// The packet in a datagram.
     ///
     /// # Errors
-    /// If the connection is to end: the code and the reason.
+    /// If the connection must end: the code and the reason.
     pub(crate) fn packet(&self, datagram: &Bytes) -> Result<Option<Bytes>, (u32, &'static str)> {
         self.machine.packet(datagram).map_err(|error| (error.code, error.reason))
     }
 
-    /// Whether more has arrived than was read in the last turn.
+    /// Whether more bytes have arrived than were read in the last turn.
     pub(crate) fn is_unread(&self) -> bool {
         self.unread
     }
 
-    /// The code of an end without an error, in place of one of the tunnel's own protocol.
+    /// Code of a closure without an error, in place of one of the tunnel's own protocol.
     pub(crate) fn no_error(&self) -> u32 {
         error::NO_ERROR
     }
@@ -81,21 +81,21 @@ impl Http3Streams {
         if self.turn.0 == now { self.turn.1 } else { BYTES_PER_TURN }
     }
 
-    /// So many of them are left.
+    /// Sets the bytes that may still be read in this turn.
     pub(crate) fn leave_room(&mut self, now: Time, room: usize) {
         self.turn = (now, room);
     }
 
-    /// Counts what has arrived without a packet, and `rejected` requests.
+    /// Counts received items without a packet, and `rejected` requests.
     ///
     /// # Errors
-    /// If it is a flood.
+    /// If the count is a flood.
     pub(crate) fn charge(&mut self, now: Time, rejected: u64) -> Result<(), Http3Error> {
         let records = self.machine.take_idle() + rejected;
         self.budget.take(now, records).then_some(()).ok_or(error::FLOOD)
     }
 
-    /// Opens this end's control stream, and writes what is left to be written there.
+    /// Opens this end's control stream, and writes the remaining bytes there.
     pub(crate) fn write_control(&mut self, quic: &mut Connection, dirty: &mut bool) {
         if self.control.is_none() {
             self.control = quic.streams().open(Dir::Uni);
@@ -113,7 +113,7 @@ impl Http3Streams {
     }
 }
 
-/// Reads a stream as far as something has arrived, and as far as `room` bytes go; returns whether more may come.
+/// Reads the received bytes of a stream, at most `room`; returns whether more may follow.
 pub(crate) fn read<E>(
     quic: &mut Connection,
     stream: StreamId,
@@ -136,7 +136,7 @@ pub(crate) fn read<E>(
                     break Err(error);
                 }
             }
-            // a stream that was reset brings no more, either
+            // a stream that was reset has no more data either
             Ok(None) | Err(ReadError::Reset(_)) => break each(&[], true).map(|()| false),
             Err(ReadError::Blocked) => break Ok(true),
         }
@@ -150,7 +150,7 @@ pub(crate) fn number(stream: StreamId) -> u64 {
     VarInt::from(stream).into_inner()
 }
 
-/// Rejects a request of the other end.
+/// Rejects a request of the peer.
 pub(crate) fn reject(quic: &mut Connection, stream: StreamId, dirty: &mut bool) {
     let _ = quic.send_stream(stream).reset(error::REQUEST_REJECTED.into());
     let _ = quic.recv_stream(stream).stop(error::REQUEST_REJECTED.into());

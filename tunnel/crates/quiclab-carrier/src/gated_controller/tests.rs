@@ -90,7 +90,8 @@ fn clones_share_everything() {
 
 #[test]
 fn a_full_window_limits_without_a_backlog() {
-    // another path took what this one had no room for (RFC 9002 section 7.8: the window was fully used)
+    // another path took the datagrams for which this one had no room (RFC 9002 section 7.8: the window was
+    // fully used)
     let mut gate = fixed(5000);
     let limited = |gate: &GatedController, number| !gate.lock().is_app_limited(Some(number));
     (0..4).for_each(|number| gate.on_packet_sent(instant(0), 1000, number));
@@ -120,7 +121,7 @@ fn a_path_that_is_not_used_is_as_fast_again_as_its_queue_drains() {
     // 80 ms of queue, 30 and 90 ms after the last answer
     assert_eq!(gate.expected_rtt(time(130), ms(100)), ms(70));
     assert_eq!(gate.expected_rtt(time(190), ms(100)), ms(20));
-    // a keep-alive that met no queue: the smoothed RTT does not say so yet
+    // a keep-alive that found no queue: the smoothed RTT does not show it yet
     gate.on_packet_sent(instant(500), 100, 1);
     gate.on_end_acks(instant(520), 0, true, Some(1));
     gate.lock().latest_rtt = Some(ms(20));
@@ -131,7 +132,7 @@ fn a_path_that_is_not_used_is_as_fast_again_as_its_queue_drains() {
 fn a_route_that_becomes_longer_is_no_queue_for_ever() {
     let mut gate = fixed(5000);
     let (ms, at) = (Duration::from_millis, |second| Time::ZERO + Duration::from_secs(second));
-    // 20 ms, and then 60 ms under the same addresses
+    // 20 ms, and then 60 ms between the same addresses
     let least = |gate: &GatedController, second: u64, rtt: u64| {
         gate.lock().sample_rtt(at(second), ms(rtt));
         gate.min_rtt()
@@ -142,14 +143,14 @@ fn a_route_that_becomes_longer_is_no_queue_for_ever() {
     }
     assert_eq!(least(&gate, 302, 60), Some(ms(60)), "301 s later");
     assert_eq!(least(&gate, 400, 30), Some(ms(30)), "a smaller one counts at once");
-    // all was lost for long: the next sample is the smallest
+    // all packets were lost for long: the next sample is the smallest
     gate.on_congestion_event(instant(501_000), instant(500_900), false, false, 1000, 500);
     assert_eq!(gate.min_rtt(), Some(ms(30)));
     gate.on_congestion_event(instant(501_000), instant(500_900), true, false, 1000, 500);
     assert_eq!((gate.min_rtt(), least(&gate, 502, 80)), (None, Some(ms(80))));
 }
 
-/// Whatever the control: what a queue has shown is the rate of the path, and of another path nothing is known.
+/// With every congestion control: a queue shows the rate of the path, and the rate of another path is unknown.
 #[test]
 fn the_rate_of_a_path_is_told() {
     for congestion_control in [
@@ -161,7 +162,7 @@ fn the_rate_of_a_path_is_told() {
         let window = Some(ByteCount::from_bytes(30_000));
         let mut gate = gate(PathConfig { congestion_control, window, ..PathConfig::default() });
         gate.lock().sample_rtt(Time::ZERO, Duration::from_millis(20));
-        // ten packets of 1000 bytes in each 40 ms, of which the next ten are sent when they are acknowledged: 2 Mbit/s
+        // ten packets of 1000 bytes every 40 ms, of which the next ten are sent when they are acknowledged: 2 Mbit/s
         let mut number = 0;
         let mut send = |gate: &mut GatedController, at| {
             (0..10).for_each(|_| {
@@ -182,8 +183,8 @@ fn the_rate_of_a_path_is_told() {
     }
 }
 
-/// A slow start inside sends half of it, and twice as much in the next round trip: the window is twice that by then
-/// (draft-ietf-ccwg-ratelimited-increase).
+/// A slow start of an inner flow sends half of the window, and twice as much in the next round trip: by then the
+/// window has doubled (draft-ietf-ccwg-ratelimited-increase).
 #[test]
 fn a_window_in_slow_start_grows_to_twice_what_was_in_flight() {
     let windows = |congestion_control| {

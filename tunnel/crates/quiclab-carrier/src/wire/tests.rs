@@ -54,7 +54,7 @@ proptest! {
         }
         if bytes.len() > 4 {
             let length = u32::from_be_bytes(bytes[..4].try_into().unwrap()) as usize;
-            // nothing is waited for beyond the longest frame
+            // the reader never waits for more than the longest frame
             prop_assert!(frame(&bytes).is_err() || length <= MAX_FRAME_LENGTH);
         }
     }

@@ -1,4 +1,4 @@
-//! CONNECT-IP between two endpoints, and an end that floods the other with capsules.
+//! CONNECT-IP between two endpoints, and an end that floods its peer with capsules.
 
 use crate::KINDS;
 use crate::network::*;
@@ -12,7 +12,8 @@ use quiclab_core::tunnel::CarrierKind;
 use quiclab_stacks::certificate;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// Where the key is in the certificate of the stacks, which both ends have here (`openssl x509 -text`), behind the `SubjectPublicKeyInfo` of RFC 8410 section 4.
+/// Bytes before the key in the certificate of the stacks, which both ends have here (`openssl x509 -text`):
+/// `SubjectPublicKeyInfo` (RFC 8410 section 4).
 const SPKI: [u8; 12] = *b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";
 /// Records that an end may send at one time.
 const BURST: usize = 256;
@@ -101,7 +102,7 @@ fn capsules_that_are_needed_pass() {
     send(&mut network, CLIENT, (1..=200).map(request));
     network.run_until(network.now + ms(300));
     assert_eq!((closed(&network.ends[SERVER]), capsules(&network.ends[SERVER])), (None, 200));
-    // some in each second, for ever
+    // some per second, indefinitely
     for second in 0..20 {
         send(&mut network, CLIENT, (1..=30).map(|number| request(1000 * second + number)));
         network.run_until(network.now + ms(1000));

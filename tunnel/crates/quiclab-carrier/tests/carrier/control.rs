@@ -44,7 +44,7 @@ fn messages_survive_a_path_that_dies() {
                 network.run_until(network.now + ms(50));
             }
             if kind == CarrierKind::Multipath {
-                // what was under way on the dead path waits for its return (see the module)
+                // messages in flight on the dead path wait for its return (see the module)
                 network.switch(path, true);
             }
             network.run_until(network.now + ms(3000));

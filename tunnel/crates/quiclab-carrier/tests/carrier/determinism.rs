@@ -1,4 +1,4 @@
-//! The same seed gives the same bytes.
+//! The same seed produces the same bytes.
 
 use crate::KINDS;
 use crate::network::*;
@@ -95,7 +95,8 @@ fn carriers_between_fixed_addresses() {
                 (expected, TunnelPayload::Reference { number: index as u64, length })
             );
         }
-        // 1400 - 28 - 1 (flags) - 8 (identifier) - 4 (packet number) - 16 (tag) - 9 (frame, at most) - 1 (ours)
+        // 1400 - 28 - 1 (flags) - 8 (identifier) - 4 (packet number) - 16 (tag) - 9 (frame, at most) - 1
+        // (tunnel)
         let largest: Vec<u16> = (0..2).map(|path| ends[1].largest_datagram(path).unwrap()).collect();
         println!("{kind:?}: largest {largest:?}");
         assert_eq!(largest, if kind == CarrierKind::Connections { [1333, 1433] } else { [1333, 1333] });

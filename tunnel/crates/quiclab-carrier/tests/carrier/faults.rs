@@ -1,4 +1,4 @@
-//! Paths that fail and come back, servers that are restarted, clients that move.
+//! Paths that fail and recover, servers that are restarted, clients that move.
 
 use crate::KINDS;
 use crate::network::*;
@@ -40,8 +40,8 @@ fn a_path_is_cut_and_comes_back() {
                 network.switch(path, true);
                 network.run_until(at(12_000));
                 network.assert_exact();
-                // the other path goes on: not a second below nine tenths; with one connection, from the next
-                // second on, as what acknowledges it must leave the dead path first
+                // the other path continues: no second below nine tenths; with one connection, from the next
+                // second on, because its acknowledgements must leave the dead path first
                 let first = if kind == CarrierKind::Connections { 3 } else { 4 };
                 for second in first..12 {
                     let rate =
@@ -57,11 +57,11 @@ fn a_path_is_cut_and_comes_back() {
                     back.since(at(8000)).as_ms_f64()
                 );
                 assert!(back <= at(9000), "{kind:?}, path {path}, sender {who}: {back}");
-                // nothing of the other path is lost
+                // no packet of the other path is lost
                 let end = &network.ends[1 - who];
                 let arrived = end.arrived.iter().filter(|(_, on, _)| *on != path).count();
                 let left = network.ends[who].left.iter().filter(|on| **on != path).count();
-                assert!(left - arrived < 60, "{left} left, {arrived} arrived"); // a window is under way
+                assert!(left - arrived < 60, "{left} left, {arrived} arrived"); // a window is in flight
             }
         }
     }
@@ -152,7 +152,7 @@ fn a_restarted_server_is_found_again() {
                 continue;
             }
             assert!(closed.is_some(), "{kind:?}: {events:?}");
-            // loaded: at once; idle: with the next sign of life, a second apart
+            // loaded: at once; idle: with the next keep-alive, a second apart
             assert!(opened <= at(if loaded { 4000 } else { 5000 }), "{kind:?}: {opened}");
             if loaded {
                 assert!(network.ends[SERVER].arrived.iter().any(|(time, ..)| *time > at(6000)));
@@ -204,7 +204,8 @@ fn a_restarted_server_is_found_again_by_a_client_that_has_moved() {
     }
 }
 
-/// tunnel/docs/tunnel.md says what a silent path costs: each keep-alive interval, a PING of each end and what acknowledges it.
+/// tunnel/docs/tunnel.md states the cost of a silent path: per keep-alive interval, a PING of each end and its
+/// acknowledgement.
 #[test]
 fn a_silent_path_costs_four_small_packets_in_each_keep_alive_interval() {
     let link = Link::mbps(20, 10, 50);
@@ -218,7 +219,8 @@ fn a_silent_path_costs_four_small_packets_in_each_keep_alive_interval() {
     assert!((55.0..=69.0).contains(&each), "{each} bytes");
 }
 
-/// Whoever sees a packet to one server cannot have another one with its key reset the connection (RFC 9000 section 21.11).
+/// An attacker that observes a packet to one server cannot make another one with its key reset the connection (RFC 9000
+/// section 21.11).
 #[test]
 fn two_servers_with_one_key_do_not_reset_connections_of_each_other() {
     for (installation, resets) in [([2; 32], true), ([3; 32], false)] {
@@ -294,8 +296,8 @@ fn congestion_control_begins_anew_at_another_host_address_only() {
     }
 }
 
-/// A NAT gives a path another port, or another address, and what the server sends to it is lost for a while: longer than QUIC tries to
-/// validate the new address.
+/// A NAT gives a path another port, or another address, and packets of the server to it are lost for a while:
+/// longer than QUIC tries to validate the new address.
 #[test]
 fn a_path_whose_new_address_does_not_answer_at_first_comes_back() {
     let addresses = ["10.3.1.1:50000", "192.0.2.7:50000"];

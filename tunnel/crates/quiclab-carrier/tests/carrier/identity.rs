@@ -1,4 +1,4 @@
-//! Who is let in.
+//! Acceptance of peers.
 
 use crate::KINDS;
 use crate::network::*;
@@ -58,7 +58,7 @@ fn the_key_of_the_peer_is_told() {
     }
 }
 
-/// Who the other ends are, each by the numbers of its keys.
+/// Peers, each given by the numbers of its keys.
 fn peers(numbers: &[&[u8]]) -> KnownPeers {
     KnownPeers::new(numbers.iter().map(|keys| keys.iter().map(|number| key(*number).public())))
 }
@@ -73,7 +73,7 @@ fn a_session_belongs_to_its_peer_whichever_key_it_has_proved() {
             network.establish();
             let first = network.ends[SERVER].session.unwrap();
             network.ends[SERVER].events.clear();
-            // the client is gone without a word, and comes back with its other key
+            // the client stops without closing, and returns with its other key
             let mut client = Setup { client_keys: (3, vec![2]), seed: 2, ..setup() }.network();
             std::mem::swap(&mut client.ends[SERVER], &mut network.ends[SERVER]);
             client.forget_flying(network.now);
@@ -106,7 +106,7 @@ fn a_key_that_is_removed_during_the_handshake_is_not_let_in() {
             network.run_until(at(200));
             let end = &network.ends[who];
             assert!(!opened(end) && refusals(end) == 1, "{kind:?}, {who} at {millis} ms: {:?}", end.events);
-            // known again, it gets in
+            // known again, it is accepted
             let again = if who == SERVER { 1 } else { 2 };
             network.ends[who].endpoint.set_peers(at(200), peers(&[&[again]]));
             network.run_until(at(5000));

@@ -1,4 +1,4 @@
-//! Paths that carry less than they are configured with, from the start or from some moment on, and losses that look like that.
+//! Paths that carry less than their configured MTU, from the start or from some time on, and losses that look like this.
 
 use crate::KINDS;
 use crate::network::*;
@@ -24,7 +24,7 @@ fn mtu(network: &Network, who: usize, path: usize) -> PathMtu {
     end.endpoint.path_mtu(end.session.unwrap(), path).expect("it carries data")
 }
 
-/// Runs until an end has searched to the end; the MTU that it has found.
+/// Runs until the search of an end has ended; returns the MTU that it has found.
 fn found(network: &mut Network, who: usize, path: usize, latest: Time) -> u16 {
     while mtu(network, who, path).searching {
         assert!(network.now < latest, "{:?} at {}", mtu(network, who, path), network.now);
@@ -61,7 +61,7 @@ fn the_mtu_of_each_path_is_found_and_an_idle_path_stays_up() {
 #[test]
 fn datagrams_pass_in_fragments_before_the_mtu_is_known() {
     for (kind, segments) in [(KINDS[0], 1), (KINDS[0], 16), (KINDS[1], 1)] {
-        // too long for a datagram of the first path for good, which the next layer is told of
+        // permanently too long for a datagram of the first path, which is reported to the next layer
         let mut network = two(kind, 1400, 10, segments);
         let (number, path) = (20, 0);
         assert!(mtu(&network, CLIENT, path).searching, "a search takes longer than establishing");

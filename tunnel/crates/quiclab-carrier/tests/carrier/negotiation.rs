@@ -76,7 +76,7 @@ fn a_path_that_moves_keeps_its_connection_where_each_path_has_one() {
     assert!(!network.ends[CLIENT].events.iter().any(|(_, event)| down(event)));
 }
 
-/// What a session belongs to, the addresses of the tunnel for example, belongs to it after its paths have moved.
+/// Properties of a session, such as the addresses of the tunnel, stay with it after its paths have moved.
 #[test]
 fn the_session_goes_on_when_all_paths_move_where_each_has_a_connection() {
     let mut network = connections(Multipath, Connections);

@@ -1,5 +1,5 @@
-//! Two hubs over a few paths: each a link both ways with rate, delay, queue and a switch. Traffic is numbered
-//! parcels of full size, or on demand; where each left and arrived is recorded.
+//! Two endpoints over a few paths: each a bidirectional link with rate, delay, queue and a switch. Traffic is
+//! numbered parcels of full size, or on demand; departures and arrivals of each are recorded.
 
 use quiclab_carrier::connect_ip::ConnectIpConfig;
 use quiclab_carrier::{
@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 
 pub const CLIENT: usize = 0;
 pub const SERVER: usize = 1;
-/// Bytes of a parcel: with IP, UDP, QUIC and our own headers a packet of at most 1500 bytes.
+/// Bytes of a parcel: with IP, UDP, QUIC and tunnel headers a packet of at most 1500 bytes.
 pub const PARCEL: u16 = 1400;
 
 pub fn ms(millis: u64) -> Duration {
@@ -57,7 +57,7 @@ impl Link {
     }
 }
 
-/// Which open path takes the next parcel.
+/// Choice of the open path for the next parcel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
     /// The next that has room.
@@ -75,7 +75,7 @@ pub struct End {
     /// Parcels that wait; `u64::MAX`: always.
     pub backlog: u64,
     pub schedule: Schedule,
-    /// Most parcels in a row to one path before packets are fetched.
+    /// Maximum number of consecutive parcels to one path before packets are fetched.
     pub batch: usize,
     turn: usize,
     /// Path of each parcel sent.
@@ -90,11 +90,12 @@ pub struct End {
 
 pub struct Setup {
     pub kind: CarrierKind,
-    /// Of the server, if it is another one.
+    /// Kind of the server, if it differs.
     pub server_kind: Option<CarrierKind>,
     pub paths: Vec<(PathConfig, Link)>,
     pub seed: u64,
-    /// Of each end; in place of `seed` random numbers of the system, as between real hosts, with these bytes of the installation.
+    /// Installation bytes of each end; in place of `seed` random numbers of the system, as between real hosts, with these bytes
+    /// of the installation.
     pub installations: Option<[[u8; 32]; 2]>,
     pub segments: usize,
     pub mtu_discovery: bool,
@@ -150,7 +151,7 @@ impl Setup {
         self.network_at(Time::ZERO)
     }
 
-    /// The same, in which the client connects later.
+    /// Creates the network; the client connects at `start`.
     pub fn network_at(self, start: Time) -> Network {
         let end = |role| End {
             endpoint: TunnelEndpoint::new(self.config(role)).unwrap(),
@@ -199,11 +200,11 @@ pub struct Network {
     departures: BTreeMap<(usize, usize), Vec<Time>>,
     sequence: u64,
     loss: RandomStream,
-    /// All packets sent, if wanted.
+    /// Log of all packets sent, if enabled.
     pub log: Option<Vec<(Time, usize, Vec<u8>)>>,
-    /// What the server sees instead of a client's address.
+    /// Addresses that the server sees instead of a client's address.
     pub translation: BTreeMap<SocketAddr, SocketAddr>,
-    /// IP bytes that left.
+    /// Number of IP bytes that left.
     pub bytes: u64,
 }
 
@@ -346,7 +347,7 @@ impl Network {
         let path = (0..self.links.len()).find(|path| server == server_address(*path));
         let path = path.unwrap_or_else(|| panic!("{server} is on no path"));
         if who == SERVER && self.translation.contains_key(&client) {
-            return; // the former binding is gone
+            return; // the former binding has expired
         }
         let original = self.translation.iter().find(|(_, seen)| **seen == client).map(|(own, _)| *own);
         let seen = if who == CLIENT { self.translation.get(&client).copied() } else { original };
@@ -372,7 +373,7 @@ impl Network {
         self.sequence += 1;
     }
 
-    /// What is under way is lost, and it is `now`.
+    /// Drops all packets in flight, and sets the time to `now`.
     pub fn forget_flying(&mut self, now: Time) {
         self.arrivals.clear();
         self.flying.clear();
@@ -392,7 +393,7 @@ impl Network {
         bits.into_iter().map(|bits| bits / to.since(from).as_secs_f64() / 1e6).collect()
     }
 
-    /// Every parcel that arrived came over the path that was chosen, and none left late or elsewhere.
+    /// Every parcel that arrived used the chosen path, and none left late or on another path.
     pub fn assert_exact(&mut self) {
         for who in [CLIENT, SERVER] {
             for (_, path, number) in &self.ends[who].arrived {

@@ -1,4 +1,4 @@
-//! What the scheduler is told of a path.
+//! State of a path that the scheduler receives.
 
 use crate::KINDS;
 use crate::network::*;
@@ -8,7 +8,7 @@ use quiclab_core::tunnel::{Carrier, CarrierKind};
 use quiclab_core::{ByteCount, DataRate};
 use quiclab_transport::options::CongestionControl;
 
-/// 20 Mbit/s and 20 ms there and back: 50 kB.
+/// 20 Mbit/s and an RTT of 20 ms: 50 kB.
 const LINK: (u64, u64) = (20, 10);
 
 fn state(network: &mut Network, path: usize) -> PathState {
@@ -55,8 +55,8 @@ fn a_path_is_described_by_what_it_does() {
     }
 }
 
-/// A window of 1.25 times the product of rate and delay has a queue of 5 ms, and probes of BBR for bandwidth have it for a
-/// moment. Half the product has none, and its rate is that of the window, less the time of a packet.
+/// A window of 1.25 times the product of rate and delay has a queue of 5 ms, and probes of BBR for bandwidth have one
+/// briefly. Half the product has none, and its rate is that of the window, minus the time of a packet.
 #[test]
 fn a_queue_or_a_full_window_tells_the_rate_whatever_the_control() {
     let (rate, full, half) = (LINK.0 as f64, 0.9..1.05, 0.42..0.5);

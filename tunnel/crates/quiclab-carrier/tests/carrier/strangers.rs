@@ -1,4 +1,4 @@
-//! Datagrams of strangers: random, replayed, changed, and handshakes that are never completed.
+//! Datagrams of unknown hosts: random, replayed, modified, and handshakes that are never completed.
 
 use crate::KINDS;
 use crate::network::*;
@@ -31,7 +31,7 @@ fn a_flood_of_random_and_replayed_datagrams_changes_nothing() {
         let recorded = network.log.take().unwrap();
         let mut random = RandomStream::new(1, "flood");
         let start = network.now;
-        // 100 000 in a second
+        // 100 000 per second
         for step in 0..1000 {
             for _ in 0..100 {
                 let mut bytes = match random.bits() % 4 {
@@ -51,7 +51,7 @@ fn a_flood_of_random_and_replayed_datagrams_changes_nothing() {
                 let now = network.now;
                 network.ends[SERVER].endpoint.receive(now, packet(from, &bytes));
             }
-            // answers to strangers are on no path: they are not sent on
+            // answers to unknown hosts belong to no path: they are not forwarded
             let now = network.now;
             let mut answers = Vec::new();
             while let Some(outgoing) = network.ends[SERVER].endpoint.transmit(now) {
@@ -71,7 +71,7 @@ fn a_flood_of_random_and_replayed_datagrams_changes_nothing() {
             let closed = |event: &TunnelEvent| matches!(event, TunnelEvent::SessionClosed { .. });
             assert!(!network.ends[who].events.iter().any(|(_, event)| closed(event)), "{kind:?}");
         }
-        // the half-open ones are forgotten
+        // the half-open connections are discarded
         network.run_until(flooded + ms(12_000));
         let kept = if kind == CarrierKind::Connections { 2 } else { 1 };
         assert_eq!(network.ends[SERVER].endpoint.connections(), kept, "{kind:?}");
@@ -83,7 +83,7 @@ fn a_flood_of_random_and_replayed_datagrams_changes_nothing() {
     }
 }
 
-/// A host with a key that is not known, and its first packet.
+/// A host with an unknown key, and its first packet.
 struct Stranger {
     endpoint: TunnelEndpoint,
     first: Packet,
@@ -101,7 +101,7 @@ impl Stranger {
         Self { endpoint, first }
     }
 
-    /// An answer has arrived. After a Retry packet its next first packet has the token; it sends nothing else.
+    /// Processes an answer. After a Retry packet its next first packet has the token; it sends no others.
     fn receive(&mut self, now: Time, answer: Packet) {
         if is_retry(&answer) {
             self.endpoint.receive(now, answer);
@@ -138,13 +138,13 @@ fn handshakes_that_are_never_completed_leave_few_connections() {
     assert!((2000 - 17..=2000).contains(&retries), "{retries}");
 }
 
-/// Handshakes that strangers begin, evenly.
+/// Handshakes that unknown hosts begin, evenly spaced.
 struct Flood {
-    /// Hosts of one prefix, which have their addresses: each sends its first packet again and again, and answers Retry packets.
+    /// Hosts of one prefix, which have their addresses: each repeats its first packet, and answers Retry packets.
     hosts: Vec<Stranger>,
-    /// Initial packets of those in each millisecond.
+    /// Initial packets of these per millisecond.
     rate: usize,
-    /// First packets from forged addresses, each of another prefix, and how many are sent in each millisecond.
+    /// First packets from forged addresses, each of another prefix, and their number per millisecond.
     forged: Rc<[Packet]>,
     forged_rate: usize,
     sent: (usize, usize),
@@ -152,13 +152,13 @@ struct Flood {
 }
 
 impl Flood {
-    /// Of the client.
+    /// Link of the client.
     fn link() -> Link {
         Link::mbps(20, 10, 50)
     }
 
     fn new(rate: usize, forged: Rc<[Packet]>, forged_rate: usize) -> Self {
-        // more than a prefix has connections, so that one that was forgotten is begun again
+        // more than a prefix has connections, so that a discarded one is begun again
         let host =
             |number: u64| Stranger::new(number, Time::ZERO, ([198, 51, 100, 9], 1000 + number as u16).into());
         Self {
@@ -171,7 +171,7 @@ impl Flood {
         }
     }
 
-    /// What arrives at the server in a millisecond, and the answers, which arrive at once.
+    /// Sends the packets of a millisecond to the server; answers arrive immediately.
     fn send(&mut self, now: Time, server: &mut TunnelEndpoint) {
         for _ in 0..self.rate {
             server.receive(now, self.hosts[self.sent.0 % self.hosts.len()].first.clone());
@@ -191,7 +191,8 @@ impl Flood {
         self.ignored = server.strangers().ignored;
     }
 
-    /// When a client of another prefix, which begins to connect at `start`, has its session. The flood begins at 0.
+    /// Time until a client of another prefix, which begins to connect at `start`, has a session. The flood begins
+    /// at 0.
     fn connect(&mut self, start: Time) -> Duration {
         let setup = || Setup::new(CarrierKind::Connections, window(62_500), &[Self::link()]);
         let mut server = TunnelEndpoint::new(setup().config(Role::Server)).unwrap();
@@ -223,7 +224,8 @@ impl Flood {
 
 #[test]
 fn handshakes_that_are_never_completed_delay_others_by_one_round_trip() {
-    // that of the Retry packet: nothing is lost, so that no client waits for its probe timeout (RFC 9002 section 6.2.2)
+    // that of the Retry packet: no packet is lost, so that no client waits for its probe timeout (RFC 9002 section
+    // 6.2.2)
     let link = Flood::link();
     let round_trip = (link.delay + link.rate.time_for(ByteCount::from_bytes(link.mtu.into()))) * 2;
     let forged = |number: u64| {
@@ -232,9 +234,9 @@ fn handshakes_that_are_never_completed_delay_others_by_one_round_trip() {
     };
     let forged: Rc<[Packet]> = (0..3000).map(forged).collect();
     let quiet = Flood::new(0, forged.clone(), 0).connect(at(0));
-    // 1000 in a second; 3000, of as many prefixes; both, which Retry packets are enough for; more than those
+    // 1000 per second; 3000, of as many prefixes; both, for which the Retry packets suffice; more than that
     for (rate, forged_rate) in [(1, 0), (0, 3), (1, 3), (1, 9)] {
-        // at the beginning, when all places are taken, when the first are closed, and when they are forgotten
+        // at the beginning, when all places are taken, when the first are closed, and when they are discarded
         for start in [0, 500, 3001, 6001] {
             let mut flood = Flood::new(rate, forged.clone(), forged_rate);
             let took = flood.connect(at(start));
@@ -263,7 +265,7 @@ fn a_handshake_without_a_loss_needs_no_more_than_the_client_has_sent() {
     }
 }
 
-/// A client that gives up before its first packet has arrived: what comes first closes the connection.
+/// A client that gives up before its first packet arrives: the first arrival closes the connection.
 #[test]
 fn a_connection_that_its_first_packet_closes_is_forgotten_at_once() {
     let network = Setup::new(CarrierKind::Connections, window(62_500), &[Link::mbps(20, 10, 50)]);

@@ -1,4 +1,4 @@
-//! How much the carriers carry, and where.
+//! Throughput of the carriers, by path.
 
 use crate::KINDS;
 use crate::network::*;
@@ -9,7 +9,7 @@ use quiclab_transport::options::CongestionControl;
 /// 20 Mbit/s and an RTT of 20 ms: 50 000 bytes.
 const BDP: u64 = 50_000;
 /// Parcels in megabits per second that 20 Mbit/s carry at most. A parcel of 1400 bytes is in a packet of 20 (IPv4) +
-/// 8 (UDP) + 9 (QUIC: flags, connection identifier) + 2 (packet number, mostly) + 3 (frame) + 1 (ours) + 1400 +
+/// 8 (UDP) + 9 (QUIC: flags, connection identifier) + 2 (packet number, usually) + 3 (frame) + 1 (tunnel) + 1400 +
 /// 16 (tag) = 1459 bytes.
 const CEILING: f64 = 20.0 * 1400.0 / 1459.0;
 
@@ -81,7 +81,7 @@ fn both_directions_saturated_do_not_collapse() {
             println!("{kind:?}, {windows} B: {goodput:.2?}");
             for rate in goodput.iter().flatten() {
                 // acknowledgements share the links, and wait in their queues behind full packets: the RTT grows by
-                // up to a third. What collapses is at 0.3.
+                // up to a third. A collapse would be at 0.3.
                 assert!(*rate >= CEILING * least, "{kind:?}, {windows} B: {goodput:?}");
             }
         }

@@ -1,4 +1,4 @@
-//! What depends on several fields of a configuration. What concerns one field alone stands at the field.
+//! Checks that depend on several fields of a configuration. Checks of a single field are at the field.
 
 use super::{Client, Config, Path, Peer, Server, connect_ip};
 use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
@@ -10,18 +10,18 @@ use quiclab_transport::options::CongestionControl;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Bytes of IP, UDP, QUIC and DATAGRAM headers around a packet, at most: 40 + 8, 1 + 8 + 4 + 16, 1 + 2.
+/// Maximum bytes of IP, UDP, QUIC and DATAGRAM headers around a packet: 40 + 8, 1 + 8 + 4 + 16, 1 + 2.
 const OVERHEAD: u16 = 80;
-/// Memory and packets that a queue may take, so that no client can take more: less than in scenarios.
+/// Maximum memory and packets of a queue, which bound those of a client: less than in scenarios.
 const MAX_QUEUE_MEMORY: ByteCount = ByteCount::from_bytes(1 << 30);
 const MIN_QUEUE_MEMORY: ByteCount = ByteCount::from_bytes(10_000);
 const MAX_QUEUE_PACKETS: u64 = 1_000_000;
-/// Paths of one connection, or of one order.
+/// Maximum number of paths of one connection, or with common order.
 const MAX_PATHS_TOGETHER: usize = 8;
 
 type Check = Result<(), Problem>;
 
-/// Checks a configuration whose fields are right one by one.
+/// Checks a configuration whose fields are valid individually.
 pub(super) fn check(config: &Config) -> Check {
     check_interface(&"interface".into(), &config.interface)?;
     check_ipv6(config)?;
@@ -32,7 +32,7 @@ pub(super) fn check(config: &Config) -> Check {
             .because("it is the device of the tunnel"));
     }
     check_queue(&"queue".into(), &config.queue)?;
-    // a server takes what paths its clients have
+    // a server accepts the paths of its clients
     let paths = config.client.as_ref().map(|client| client.paths.len());
     check_sender(&config.queue, &config.scheduler, paths, config.numbers_packets())?;
     ensure(config.keep_alive <= config.idle_timeout, || {
@@ -57,15 +57,15 @@ fn about(path: impl Into<FieldPath>, reason: &str, expected: &str) -> Problem {
     Problem::new(ProblemKind::Conflict, path, expected).because(reason)
 }
 
-/// The kernel has no device of these names; a pattern of characters cannot say so.
+/// The kernel has no device of these names; a pattern of characters cannot express this.
 fn check_interface(path: &FieldPath, name: &str) -> Check {
-    // and those of sysctls of all devices
+    // nor of the sysctls of all devices
     ensure(![".", "..", "all", "default"].contains(&name), || {
         Problem::value(path.clone(), quoted(name), "the name of a network device")
     })
 }
 
-/// IPv6 inside needs larger packets. A client does not know yet which addresses it will get.
+/// IPv6 inside needs larger packets. A client does not yet know its addresses.
 fn check_ipv6(config: &Config) -> Check {
     let server = config.server.as_ref().is_some_and(|server| server.pool_ipv6.is_some());
     let routes = config.client.iter().flat_map(|client| &client.routes);
@@ -182,7 +182,7 @@ fn check_peers(path: &FieldPath, peers: &[Peer], pools: &Pools) -> Check {
     Ok(())
 }
 
-/// An address of a peer, which is one of the pool's for clients.
+/// Checks an address of a peer, which must be an address of the pool for clients.
 fn check_address(path: &FieldPath, address: IpAddr, pools: &Pools) -> Check {
     let (field, pool) = pools[usize::from(address.is_ipv6())];
     let Some(pool) = pool else {
@@ -268,7 +268,7 @@ fn check_path(here: &FieldPath, path: &Path, config: &Config) -> Check {
     check_window(here, path.congestion_control, path.window)
 }
 
-/// Packets of the tunnel fit into those of the path.
+/// Checks that packets of the tunnel fit in those of the path.
 fn check_mtu(path: &FieldPath, mtu: u16, config: &Config) -> Check {
     let least = config.mtu + OVERHEAD;
     ensure(mtu >= least, || {
@@ -299,7 +299,7 @@ fn check_window(path: &FieldPath, control: CongestionControl, window: Option<Byt
     }
 }
 
-/// Values that must differ, each with what has it.
+/// Values that must be unique, each with its holder.
 struct Unique<T> {
     expected: &'static str,
     holders: BTreeMap<T, String>,
@@ -310,7 +310,7 @@ impl<T: Ord> Unique<T> {
         Self { expected, holders: BTreeMap::new() }
     }
 
-    /// Takes the value at `path` of `holder`; it is shown as it was written.
+    /// Checks and adds the value at `path` of `holder`; errors show it as it was written.
     fn check(&mut self, path: &FieldPath, value: T, holder: &str) -> Check {
         if let Some(other) = self.holders.get(&value) {
             return Err(Problem::conflict(path.clone(), "", self.expected).because(format!("{other} has it")));
@@ -320,7 +320,7 @@ impl<T: Ord> Unique<T> {
     }
 }
 
-/// Each value is there once.
+/// Checks that each value occurs once.
 fn check_unique<T: PartialEq + std::fmt::Display>(path: &FieldPath, values: &[T]) -> Check {
     for (index, value) in values.iter().enumerate() {
         if let Some(first) = values[..index].iter().position(|other| other == value) {

@@ -109,7 +109,7 @@ pub(super) fn check_client(path: &FieldPath, client: &Client, config: &Config) -
     })
 }
 
-/// What the endpoint needs of CONNECT-IP, if it is configured: none in a build that has it not.
+/// Configuration of CONNECT-IP for the endpoint: always `None` in a build without it.
 ///
 /// # Errors
 /// If it is configured.

@@ -1,4 +1,4 @@
-//! The files that a configuration of CONNECT-IP names: certificates and their keys.
+//! Files named in a configuration of CONNECT-IP: certificates and their keys.
 
 use super::Config;
 use crate::files;
@@ -14,14 +14,15 @@ use std::io::ErrorKind::PermissionDenied;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
-/// No file of certificates is longer: those that Linux distributions trust take 250 kB.
+/// Maximum length of a file of certificates: those trusted by Linux distributions take 250 kB.
 const MAX_FILE: u64 = 1 << 20;
-/// The port that an authority does not name (RFC 9110 section 4.2.2).
+/// Default port of an authority (RFC 9110 section 4.2.2).
 const HTTPS: u16 = 443;
 
-/// What the endpoint needs of CONNECT-IP, if it is configured; files are relative to the configuration in `file`. With `before`, what
-/// it has had so far, it is a reload: a process that has given up its privileges may not be permitted to read the private key
-/// again, and need not for a new certificate of the same key.
+/// Configuration of CONNECT-IP for the endpoint, if there is one; files are relative to the configuration in
+/// `file`. With `before`, the current configuration, it is a reload: a process that has dropped its
+/// privileges may not be permitted to read the private key again, and need not for a new certificate of the
+/// same key.
 pub(super) fn read(
     file: &Path,
     config: &Config,
@@ -85,7 +86,7 @@ fn authority(host: &str, port: u16) -> String {
     if port == HTTPS { host } else { format!("{host}:{port}") }
 }
 
-/// The certificates in a PEM file, of which there is one at least.
+/// Reads the certificates in a PEM file, at least one.
 fn certificates(file: &Path, field: FieldPath) -> Result<Vec<CertificateDer<'static>>, Problem> {
     let wrong = |reason: String| Problem::file(field.clone(), reason).got(quoted(file.display()));
     let text = files::read(file, MAX_FILE).map_err(|error| wrong(system_reason(&error)))?;

@@ -1,4 +1,4 @@
-//! From file to settings: everything that can be wrong is found before anything is changed on the machine.
+//! Loading of settings from a file: all errors are found before anything is changed on the machine.
 
 #[cfg(not(feature = "connect-ip"))]
 use super::connect_ip;
@@ -16,14 +16,14 @@ use quiclab_core::{FieldPath, Problem, ProblemKind};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// Of a configuration: a thousand peers with all fields have half of it.
+/// Maximum length of a configuration: a thousand peers with all fields take half of it.
 const MAX_BYTES: u64 = 1 << 20;
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Config>);
 
 /// A configuration without errors, with its key.
 pub struct Settings {
-    /// As it was written.
+    /// The configuration as it was written.
     pub config: Config,
     /// This end's key.
     pub key: SecretKey,
@@ -31,13 +31,13 @@ pub struct Settings {
     pub connect_ip: Option<ConnectIpConfig>,
     /// Former names that were read.
     pub notes: Vec<Note>,
-    /// What is valid, but probably not meant: a sentence for each.
+    /// Warnings about values that are valid but probably not intended, one sentence each.
     pub warnings: Vec<String>,
-    /// Where it was read, for a reload.
+    /// Its file, for a reload.
     pub file: PathBuf,
 }
 
-/// The JSON Schema of configurations; fields with limits say in words what they take, as `x-expected`.
+/// The JSON Schema of configurations; fields with limits describe their values in words, as `x-expected`.
 #[must_use]
 pub fn schema() -> serde_json::Value {
     quiclab_config::annotated::<Config>()
@@ -46,9 +46,9 @@ pub fn schema() -> serde_json::Value {
 /// Reads, decodes and checks the configuration in `file`, and reads its key.
 ///
 /// # Errors
-/// The first thing that is wrong, without key material.
+/// The first error, without key material.
 pub fn load(file: &Path) -> Result<Settings, ConfigError> {
-    // a user that does not exist is told of later, as it may exist elsewhere
+    // a user that does not exist is reported later, because it may exist elsewhere
     let becomes = |config: &Config| {
         let user = config.user.as_ref()?;
         Account::find(user, config.group.as_deref()).ok().map(|account| account.number())
@@ -56,7 +56,7 @@ pub fn load(file: &Path) -> Result<Settings, ConfigError> {
     load_with(file, |config| Owners::Trusted(becomes(config)))
 }
 
-/// The same without starting anything: private keys may be those of any user, as a unit may start the tunnel.
+/// Loads a configuration only to inspect it: private keys may belong to any user, as a unit may start it.
 ///
 /// # Errors
 /// As [`load`].
@@ -78,7 +78,7 @@ fn load_with(file: &Path, owners: impl Fn(&Config) -> Owners) -> Result<Settings
     loaded.map_err(secrets::hide)
 }
 
-/// What the endpoint needs of CONNECT-IP, if it is configured; with `before`, what it has had so far, it is a reload.
+/// Configuration of CONNECT-IP for the endpoint, if there is one; for a reload, `before` is the current one.
 #[cfg_attr(not(feature = "connect-ip"), allow(unused_variables))]
 pub(super) fn read_connect_ip(
     file: &Path,
@@ -93,7 +93,7 @@ pub(super) fn read_connect_ip(
     connect_ip::absent(config)
 }
 
-/// The text of a configuration.
+/// Reads the text of a configuration.
 pub(super) fn read_text(file: &Path) -> Result<String, ConfigError> {
     let unreadable = |reason: &str| {
         let reason = format!("cannot read {}: {reason}", file.display());
@@ -103,10 +103,10 @@ pub(super) fn read_text(file: &Path) -> Result<String, ConfigError> {
     String::from_utf8(bytes).map_err(|_| unreadable("not text in UTF-8"))
 }
 
-/// Decodes and checks a text, without its key; `file` is its name in errors. Gives the former names in it as well.
+/// Decodes and checks a text, without its key; `file` is its name in errors. Also returns the former names in it.
 ///
 /// # Errors
-/// The first thing that is wrong, without key material.
+/// The first error, without key material.
 pub fn parse(text: &str, file: &str) -> Result<(Config, Vec<Note>), ConfigError> {
     let read = read(text, file).map_err(secrets::hide)?;
     Ok((read.1, read.2))
@@ -121,7 +121,7 @@ pub(super) fn read(text: &str, file: &str) -> Result<(Document, Config, Vec<Note
     Ok((document, config, notes))
 }
 
-/// The private key of this end, which is not the key of another end.
+/// Reads the private key of this end, which must not be the key of a peer.
 fn read_key(file: &Path, config: &Config, owners: Owners) -> Result<SecretKey, Problem> {
     let key_file = file.parent().unwrap_or(Path::new("")).join(&config.key_file);
     let key = keys::read(&key_file, owners).map_err(|error: KeyError| {
@@ -139,7 +139,7 @@ fn read_key(file: &Path, config: &Config, owners: Owners) -> Result<SecretKey, P
     }
 }
 
-/// The public keys of the other ends.
+/// Public keys of the peers.
 fn others(config: &Config) -> impl Iterator<Item = (FieldPath, PublicKey)> {
     let of_server = |client: &super::Client| {
         [("server_key", client.server_key), ("next_server_key", client.next_server_key)]

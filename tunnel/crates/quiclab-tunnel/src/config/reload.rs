@@ -1,6 +1,6 @@
-//! A configuration that is read again while the tunnel runs: what it may change is who the other ends are
-//! (`server.peers`, `client.server_key` and `client.next_server_key`), `server.announce` and `server.isolate_clients`. The files of
-//! certificates of CONNECT-IP are read again, and may be others.
+//! Reload of a configuration while the tunnel runs: it may change the peers (`server.peers`, `client.server_key` and
+//! `client.next_server_key`), `server.announce` and `server.isolate_clients`. The files of certificates of CONNECT-IP are read
+//! again, and may have changed.
 
 use super::connect_ip::{ClientConnectIp, ServerConnectIp};
 use super::load::{read, read_connect_ip, read_text};
@@ -13,11 +13,11 @@ use quiclab_core::{FieldPath, Problem, ProblemKind};
 use std::fmt::Debug;
 use std::path::Path;
 
-/// What is in force.
+/// Current settings.
 pub struct InForce<'a> {
     /// The configuration.
     pub config: &'a Config,
-    /// This end's key, which is not read again.
+    /// This end's key, which is not reloaded.
     pub key: &'a SecretKey,
     /// CONNECT-IP, if it is configured, with its certificates.
     pub connect_ip: Option<&'a ConnectIpConfig>,
@@ -26,7 +26,7 @@ pub struct InForce<'a> {
 /// Reads the configuration in `file` again, and the certificates that it names.
 ///
 /// # Errors
-/// The first thing that is wrong, or the first field that differs and cannot change.
+/// The first error, or the first field that differs and cannot change.
 pub fn reload(file: &Path, current: &InForce<'_>) -> Result<(Config, Option<ConnectIpConfig>), ConfigError> {
     let text = read_text(file)?;
     reread(file, &text, current).map_err(secrets::hide)
@@ -52,8 +52,8 @@ fn reread(
     }
 }
 
-/// Fields that are the same until the end, with their values. Every field is named here or in the patterns, so that a new
-/// one is not forgotten.
+/// Fields that a reload cannot change, with their values. Every field is named here or in the patterns, so that a new one
+/// is not forgotten.
 fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
     let Config {
         version: _,

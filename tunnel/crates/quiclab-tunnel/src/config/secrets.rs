@@ -1,20 +1,20 @@
-//! Errors and notes without key material: a configuration holds public keys only, but a private one may have been pasted
-//! into it by mistake, or the key file itself may have been given as the configuration.
+//! Errors and notes without key material: a configuration contains only public keys, but a private one may have been
+//! pasted into it by mistake, or the key file itself may have been given as the configuration.
 //!
-//! Hidden is what looks like a key, wherever it stands, and whatever a field holds that is named like one.
+//! Text that looks like a key is hidden anywhere, and so are the values of fields with the name of a key.
 
 use quiclab_config::{ConfigError, Location, Note};
 use quiclab_core::{FieldPath, Problem};
 
-/// A run of at least so many characters of hexadecimal digits or Base64 may be a key.
+/// Minimum length of a run of hexadecimal digits or Base64 characters that may be a key.
 const MIN_RUN: usize = 16;
-/// What names of fields with keys contain.
+/// Parts of the names of fields with keys.
 const NAMES: [&str; 6] = ["key", "secret", "private", "passw", "psk", "token"];
-/// Names that contain one of them, but hold no key.
+/// Names that contain one of them, but whose fields hold no key.
 const PLAIN_NAMES: [&str; 1] = ["key_file"];
 const HIDDEN: char = '*';
 
-/// The same error; in its text and its sentence, keys are hidden.
+/// Hides keys in the text and the message of an error.
 pub(super) fn hide(error: ConfigError) -> ConfigError {
     let Problem { path, kind, value, expected, reason, suggestion } = *error.problem;
     let of_key = path.steps().iter().any(|step| is_key_name(step));
@@ -39,19 +39,19 @@ pub(super) fn hide(error: ConfigError) -> ConfigError {
     ConfigError::new(problem, hide_in_location(error.location))
 }
 
-/// The same note; in its text, keys are hidden.
+/// Hides keys in the text of a note.
 pub(super) fn hide_in_note(note: Note) -> Note {
     Note { location: hide_in_location(note.location), ..note }
 }
 
-/// Characters of the string that is marked, if it is written without escape sequences.
+/// Number of characters of the marked string, if it is written without escape sequences.
 fn marked_length(location: &Location) -> Option<usize> {
     let Location::Text { text, span, .. } = location else { return None };
     let string = text.get(span.clone())?.strip_prefix('"')?.strip_suffix('"')?;
     (!string.contains(['"', '\\'])).then(|| string.chars().count())
 }
 
-/// The length of the text in bytes stays, so that the same bytes are marked.
+/// Hides keys in the text of a location, whose length in bytes stays, so that the same bytes are marked.
 fn hide_in_location(location: Location) -> Location {
     match location {
         Location::Text { file, text, span } => {
@@ -61,7 +61,7 @@ fn hide_in_location(location: Location) -> Location {
     }
 }
 
-/// Hides runs that look like keys, and the values of fields that are named like keys, until the next field or table.
+/// Hides runs that look like keys, and the values of fields with names of keys, until the next field or table.
 fn hide_in_text(text: &str) -> String {
     let mut of_key = false;
     let hidden = text.split_inclusive('\n').map(|line| {
@@ -85,8 +85,8 @@ fn hide_in_text(text: &str) -> String {
     hidden.collect()
 }
 
-/// Where the comment behind a value begins, if the value is a string on one line without escape sequences: of anything else, it is
-/// not certain what is a comment.
+/// Position of the comment after a value, if the value is a string on one line without escape sequences: with other values, the
+/// beginning of a comment is uncertain.
 fn comment(value: &str) -> Option<usize> {
     let string = value.trim_start();
     let quote = string.chars().next().filter(|c| "\"'".contains(*c))?;
@@ -123,7 +123,7 @@ fn hide_runs(text: &str) -> String {
     while let Some(start) = rest.find(of_run) {
         let end = rest[start..].find(|c| !of_run(c)).map_or(rest.len(), |length| start + length);
         out.push_str(&rest[..start]);
-        // of a path, what stands before the first part that looks like a key is shown
+        // of a path, only the text before the first part that looks like a key is shown
         let parts = rest[start..end].split_inclusive('/').scan(start, |at, part| {
             *at += part.len();
             Some((*at - part.len(), part))
@@ -143,7 +143,8 @@ fn hide_runs(text: &str) -> String {
     out + rest
 }
 
-/// Random digits of base 16 or 64; words and paths have hardly any digits, and letters of one case.
+/// Whether a run looks like random digits of base 16 or 64; words and paths have hardly any digits, and
+/// letters of one case.
 fn looks_like_key(run: &str) -> bool {
     let count = |is: fn(&u8) -> bool| run.bytes().filter(is).count();
     let digits = count(u8::is_ascii_digit);

@@ -122,7 +122,7 @@ fn the_schema_file_is_current() {
     assert!(written == schema, "run `make reference`");
 }
 
-/// Random documents that follow the schema are refused for what depends on several fields only.
+/// Random documents that follow the schema are rejected only for rules about several fields.
 #[test]
 fn the_schema_has_every_limit_of_a_field() {
     let schema = Schema::of::<Config>();

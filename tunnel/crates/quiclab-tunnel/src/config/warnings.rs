@@ -1,9 +1,10 @@
-//! What is valid in a configuration, but lets packets go where they are probably not meant to.
+//! Warnings about values of a configuration that are valid, but route packets in a way that is probably not
+//! intended.
 
 use super::{Client, Config, Server};
 use quiclab_core::FieldPath;
 
-/// A sentence for each, with its field.
+/// Returns one sentence for each, with its field.
 pub(super) fn warnings(config: &Config) -> Vec<String> {
     let server = config.server.iter().flat_map(|server| of_server(server).chain(of_masquerade(server)));
     server.chain(config.client.iter().filter_map(of_client)).collect()
@@ -30,7 +31,7 @@ fn of_masquerade(server: &Server) -> Option<String> {
     })
 }
 
-/// All of one family through the tunnel, and nothing of the other.
+/// All destinations of one family through the tunnel, and none of the other.
 fn of_client(client: &Client) -> Option<String> {
     let all = |ipv4: bool| client.routes.iter().any(|route| route.is_ipv4() == ipv4 && route.length() == 0);
     let none = |ipv4: bool| client.routes.iter().all(|route| route.is_ipv4() != ipv4);

@@ -5,9 +5,9 @@ use crate::requests::Request;
 use crate::status::{ProgramCounts, Status};
 use quiclab_core::Time;
 
-/// Fields of the answer to `reload`: what has changed, or why nothing has.
+/// Field of the answer to `reload` with the changes; on failure, [`REFUSED`] has the reason.
 pub const RELOADED: &str = "reloaded";
-/// Answer to `down` and `stop` when everything is undone; any other is why something is not.
+/// Answer to `down` and `stop` when everything is undone; any other answer is the reason for a failure.
 pub const ENDED: &str = "ended";
 /// See [`RELOADED`].
 pub const REFUSED: &str = "error";

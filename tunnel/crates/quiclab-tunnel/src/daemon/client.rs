@@ -1,4 +1,4 @@
-//! The client: its paths follow the interfaces of the machine, and the machine gets the addresses that the server assigns.
+//! The client: its paths follow the interfaces of the machine, and the machine gets the addresses assigned by the server.
 
 use super::{Daemon, DaemonError};
 use crate::config::Client;
@@ -12,10 +12,11 @@ use quiclab_core::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
-/// Wait before interfaces that could not be read are read again.
+/// Delay before interfaces that could not be read are read again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Wait before paths without an answer are reported; each further wait is twice as long, up to [`LONGEST_SILENCE`].
+/// Delay before paths without an answer are reported; each further delay is twice as long, up to
+/// [`LONGEST_SILENCE`].
 const FIRST_SILENCE: Duration = Duration::from_secs(10);
 /// See [`FIRST_SILENCE`].
 const LONGEST_SILENCE: Duration = Duration::from_secs(640);
@@ -23,15 +24,15 @@ const LONGEST_SILENCE: Duration = Duration::from_secs(640);
 /// Paths of a client that were never up since the start.
 pub(super) struct Silence {
     pub(super) paths: BTreeSet<usize>,
-    /// Servers that have refused a connection since the last report: they do answer.
+    /// Servers that have refused a connection since the last report, and thus have answered.
     pub(super) answered: BTreeSet<SocketAddr>,
-    /// When they are reported.
+    /// Time of the report.
     pub(super) report: Time,
     wait: Duration,
 }
 
 impl Daemon {
-    /// Tells which paths the server has not answered on yet, as long as there are some.
+    /// Reports the paths on which the server has not answered yet, while there are any.
     pub(super) fn report_silence(&mut self, now: Time) {
         let Some(silence) = self.silence.as_mut().filter(|silence| silence.report <= now) else { return };
         silence.wait = LONGEST_SILENCE.min(silence.wait * 2);
@@ -77,7 +78,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Tells of each uplink on which the kernel drops what the server sends, once.
+    /// Warns once of each uplink on which the kernel drops the server's packets.
     fn warn_of_filters(&mut self) {
         let Some((uplinks, _)) = &self.uplinks else { return };
         for interface in uplinks.interfaces_of_ipv4() {
@@ -110,7 +111,7 @@ impl Daemon {
         self.warn_of_filters();
     }
 
-    /// Gives the device the addresses and routes that the server assigns.
+    /// Sets the addresses and routes of the device that the server assigns.
     pub(super) fn assigned(
         &mut self,
         now: Time,
@@ -166,14 +167,14 @@ impl Daemon {
     }
 }
 
-/// Things of a line of the log, separated by commas.
+/// Joins items of a line of the log with commas.
 pub(super) fn listed(things: impl IntoIterator<Item: ToString>) -> String {
     things.into_iter().map(|thing| thing.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// Routes through the tunnel: those of the configuration and, if it accepts them, those of the server. Routes of a family
-/// without an address come second: through the tunnel their packets would get no answer, and beside it they would leave
-/// in clear.
+/// without an address come second: through the tunnel their packets would get no answer, and outside they would leave in
+/// cleartext.
 fn routes(client: &Client, assignment: &Assignment) -> (Vec<IpPrefix>, Vec<IpPrefix>) {
     let mut routes = client.routes.clone();
     if client.accept_routes {
@@ -188,13 +189,14 @@ fn routes(client: &Client, assignment: &Assignment) -> (Vec<IpPrefix>, Vec<IpPre
 
 /// Ranges for private use (RFC 1918 section 3, RFC 6598 section 7, RFC 4193 section 3.1): no host of the Internet is in them.
 const PRIVATE: [&str; 5] = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"];
-/// Bits of the widest network that a server may assign in such a range: the largest of RFC 1918 that is one network, and a site of RFC 4193.
+/// Minimum prefix length of a network that a server may assign in such a range: the largest single network
+/// (RFC 1918), a site (RFC 4193).
 pub(super) const PRIVATE_BITS_IPV4: u8 = 16;
 /// See [`PRIVATE_BITS_IPV4`].
 pub(super) const PRIVATE_BITS_IPV6: u8 = 48;
 
-/// Whether a server may draw a network into the tunnel by an address in it: one that the configuration sends there, a small one for
-/// private use, or the address alone.
+/// Whether a server may route a network through the tunnel by an address in it: one that the configuration routes there, a small
+/// one for private use, or the address alone.
 fn may_assign(client: &Client, network: IpPrefix) -> bool {
     let within = |range: &IpPrefix| range.length() <= network.length() && range.contains(network.network());
     let widest = if network.is_ipv4() { PRIVATE_BITS_IPV4 } else { PRIVATE_BITS_IPV6 };
@@ -205,7 +207,7 @@ fn may_assign(client: &Client, network: IpPrefix) -> bool {
         || network == IpPrefix::host(network.network())
 }
 
-/// Networks inside the tunnel contain no address of a server and none of another interface of this machine.
+/// Checks that networks inside the tunnel contain no address of a server or of another interface.
 fn check_networks(
     networks: &[IpPrefix],
     client: &Client,

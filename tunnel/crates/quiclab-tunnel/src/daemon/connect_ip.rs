@@ -1,10 +1,10 @@
-//! Sessions of CONNECT-IP: what capsules say of addresses and destinations, at both ends (RFC 9484 section 4.7).
+//! Sessions of CONNECT-IP: addresses and destinations in capsules, at both ends (RFC 9484 section 4.7).
 //!
 //! | | client | server |
 //! | --- | --- | --- |
-//! | addresses | asked for when the session opens: one of each family that can be used | assigned when it opens, also without a request; the answer to a request is the same |
+//! | addresses | requested when the session opens: one of each usable family | assigned when it opens, also without a request; the answer to a request is the same |
 //! | destinations | those of the configuration; those of the server with `accept_routes` | the pools, and `announce` |
-//! | what the other end assigns or advertises beyond that | – | passed over: `networks` of the peer is what counts |
+//! | further assignments and advertisements of the peer | – | ignored: `networks` of the peer applies |
 
 use super::{Daemon, DaemonError};
 use crate::protocol::{Assigned, Assignment, MAX_ROUTES, is_host};
@@ -14,17 +14,17 @@ use quiclab_connect_ip::ranges::{networks_of, ranges_of};
 use quiclab_core::Time;
 use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
 
-/// What the server of a client has said so far.
+/// Announcements of a client's server so far.
 #[derive(Debug, Default)]
 pub(super) struct Offer {
     addresses: Vec<CapsuleAddress>,
     destinations: Vec<AddressRange>,
-    /// The session in which it has said something new that is not in force yet.
+    /// Session with new announcements that are not applied yet.
     new: Option<SessionId>,
 }
 
 impl Offer {
-    /// Takes over a list in place of the one before; the same again is nothing new.
+    /// Replaces a list by a new one; an equal list is not new.
     fn update<T: PartialEq>(id: SessionId, new: &mut Option<SessionId>, before: &mut Vec<T>, after: Vec<T>) {
         if *before != after {
             (*before, *new) = (after, Some(id));
@@ -39,7 +39,7 @@ impl Daemon {
         }
     }
 
-    /// A client asks for addresses of the session that has opened.
+    /// Requests addresses for an opened session of a client.
     pub(super) fn ask_for_addresses(&mut self, id: SessionId) {
         self.offer = Offer::default();
         let families = [true, false].into_iter().filter(|ipv4| *ipv4 || self.config.mtu >= SMALLEST_IPV6_MTU);
@@ -49,14 +49,14 @@ impl Daemon {
         self.send_capsule(id, &capsule);
     }
 
-    /// A server tells a client what it assigns: as an answer to these requests, if there are any.
+    /// Sends the assigned addresses to a client, as an answer to these requests, if there are any.
     pub(super) fn tell_addresses(&mut self, id: SessionId, requests: &[CapsuleAddress]) {
         let Some(session) = self.sessions.get(&id) else { return };
         let capsule = Capsule::AddressAssign(answers(&session.assigned, requests));
         self.send_capsule(id, &capsule);
     }
 
-    /// A server tells a client which destinations it forwards to.
+    /// Sends the destinations that the server forwards to to a client.
     pub(super) fn tell_destinations(&mut self, id: SessionId) {
         let (Some(session), Some(server)) = (self.sessions.get(&id), &self.config.server) else { return };
         let pools: Vec<_> = session.assigned.iter().map(|assigned| assigned.network).collect();
@@ -65,8 +65,8 @@ impl Daemon {
         self.send_capsule(id, &Capsule::RouteAdvertisement(ranges_of(&networks)));
     }
 
-    /// Handles a capsule of the other end. Each has all that is valid from then on: the machine is set up by the last ones of a
-    /// turn, once ([`Daemon::follow_offer`]).
+    /// Handles a capsule of the peer. Each has all values that are valid from then on: the machine is set up once per turn, by
+    /// the last ones ([`Daemon::follow_offer`]).
     pub(super) fn capsule(&mut self, id: SessionId, capsule: Capsule) {
         let is_server = self.clients.is_some();
         let Offer { addresses, destinations, new } = &mut self.offer;
@@ -74,12 +74,12 @@ impl Daemon {
             Capsule::AddressRequest(requests) if is_server => self.tell_addresses(id, &requests),
             Capsule::AddressAssign(all) if !is_server => Offer::update(id, new, addresses, all),
             Capsule::RouteAdvertisement(all) if !is_server => Offer::update(id, new, destinations, all),
-            // this end has no networks for the other: neither an error nor of use
+            // this end has no networks for its peer: neither an error nor useful
             _ => {}
         }
     }
 
-    /// Sets the machine up as the server has said in this turn, if it has said something new.
+    /// Applies the server's announcements of this turn to the machine, if they are new.
     pub(super) fn follow_offer(&mut self, now: Time) {
         if let Some(id) = self.offer.new.take()
             && let Err(error) = self.take_offer(now, id)
@@ -88,7 +88,7 @@ impl Daemon {
         }
     }
 
-    /// The session has ended: what was said in it counts no more.
+    /// Discards the announcements of a session that has ended.
     pub(super) fn forget_offer(&mut self) {
         self.offer = Offer::default();
     }
@@ -97,7 +97,7 @@ impl Daemon {
         let addresses = usable(&self.offer.addresses, self.config.mtu);
         if addresses.is_empty() {
             let had_some = self.sessions.get(&id).is_some_and(|session| session.open.is_some());
-            // before its answer, a server may have told of destinations
+            // a server may have announced destinations before its answer
             return if self.offer.addresses.is_empty() && !had_some {
                 Ok(())
             } else {
@@ -135,7 +135,7 @@ impl Daemon {
     }
 }
 
-/// The first address of each family that a host may have; with a network its second address, as the first is no host's.
+/// First address of each family that a host may have; of a network the second address, as the first belongs to no host.
 fn usable(offered: &[CapsuleAddress], mtu: u16) -> Vec<Assigned> {
     let of_family = |ipv4: bool| {
         let all = offered.iter().filter(|offer| offer.prefix.is_ipv4() == ipv4 && !offer.is_refusal());
@@ -150,7 +150,7 @@ fn usable(offered: &[CapsuleAddress], mtu: u16) -> Vec<Assigned> {
     of_family(true).into_iter().chain(ipv6).collect()
 }
 
-/// All that is assigned, each address as the answer to the first request of its family; other requests are refused.
+/// All assigned addresses, each as the answer to the first request of its family; other requests are refused.
 fn answers(assigned: &[Assigned], requests: &[CapsuleAddress]) -> Vec<CapsuleAddress> {
     let mut left: Vec<_> = assigned.iter().map(|assigned| IpPrefix::host(assigned.address)).collect();
     let mut answers: Vec<_> = requests
@@ -186,7 +186,7 @@ mod tests {
         let all = offers(&["::/128", "10.0.0.2/32", "10.0.0.3/32", "fd00:7::/64"]);
         assert_eq!(texts(&usable(&all, 1400)), ["10.0.0.2 10.0.0.2/32", "fd00:7::1 fd00:7::/64"]);
         assert_eq!(texts(&usable(&all, 1000)), ["10.0.0.2 10.0.0.2/32"], "too short for IPv6");
-        // what no host has is no address, and all addresses are not its network
+        // an address that no host can have is not accepted, nor the network of all addresses
         assert!(
             usable(&offers(&["127.0.0.1/32", "224.0.0.0/4", "0.0.0.0/32", "ff00::/8", "::1/128"]), 1400)
                 .is_empty()

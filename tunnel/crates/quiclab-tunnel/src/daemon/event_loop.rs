@@ -20,7 +20,7 @@ pub(super) struct Inputs {
     pub(super) metrics: Option<Requests>,
     /// Readable after a signal that ends the program.
     pub(super) signals: UnixStream,
-    /// Readable after the signal that asks for a reload.
+    /// Readable after the signal that requests a reload.
     pub(super) hangup: UnixStream,
     /// Readable after changes of interfaces.
     pub(super) watch: Watch,
@@ -35,19 +35,19 @@ impl Inputs {
         [&mut self.control].into_iter().chain(&mut self.metrics)
     }
 
-    /// When the next request times out.
+    /// Time at which the next request times out.
     fn next_wake(&self) -> Option<Time> {
         self.requests().filter_map(Requests::next_wake).min()
     }
 }
 
-/// Which inputs have something to read.
+/// Inputs that are readable.
 struct Readable {
     tun: bool,
     signal: bool,
     hangup: bool,
     interfaces: bool,
-    /// Slots of sockets.
+    /// Slots of readable sockets.
     sockets: Vec<usize>,
     requests: bool,
 }

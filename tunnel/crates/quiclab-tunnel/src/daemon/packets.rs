@@ -4,11 +4,11 @@ use super::{Daemon, DaemonError};
 use bytes::BytesMut;
 use quiclab_core::{Time, ip};
 
-/// Packets of the device in one turn; a single read may return some fifty.
+/// Maximum number of packets of the device in one turn; a single read may return about fifty.
 const MAX_PACKETS_PER_TURN: usize = 256;
 
 impl Daemon {
-    /// One turn: packets of these slots of sockets and of the device, events, and the send pass of each session.
+    /// Performs one turn: packets of these slots and of the device, events, and the send pass of each session.
     pub(super) fn move_packets(&mut self, now: Time, slots: &[usize], device: bool) {
         for slot in slots {
             let endpoint = &mut self.endpoint;
@@ -47,7 +47,7 @@ impl Daemon {
         if self.endpoint.connect_ip().is_some() {
             self.end_narrow_sessions(now);
         }
-        // received packets before those to be sent: the machine processes them meanwhile
+        // received packets first: the machine processes them while others are sent
         self.tun.flush();
         self.transmit(now);
     }
@@ -86,8 +86,8 @@ impl Daemon {
         }
     }
 
-    /// Whether clients are isolated, and this is a packet of one for another, which this machine has forwarded. A session
-    /// lets no packet with another source in than its own.
+    /// Whether clients are isolated, and this is a packet between two of them that this machine has forwarded. A session
+    /// accepts only packets with its own sources.
     fn is_between_clients(&self, packet: &[u8]) -> bool {
         let isolated = self.config.server.as_ref().is_some_and(|server| server.isolate_clients);
         let (true, Some(clients), Ok(header)) = (isolated, &self.clients, ip::parse(packet)) else {

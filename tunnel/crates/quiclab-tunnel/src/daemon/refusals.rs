@@ -1,26 +1,26 @@
-//! Which refused connections are logged: a client that is not let in tries again indefinitely.
+//! Selection of the refused connections that are logged: a client that is not accepted retries indefinitely.
 
 use quiclab_carrier::RefusalReason;
 use quiclab_core::{Duration, Time};
 use std::mem::{Discriminant, discriminant};
 use std::net::{IpAddr, SocketAddr};
 
-/// Wait after the first one of a host for the same kind of reason; each further wait is twice as long, up to [`LONGEST`].
+/// Delay after the first refusal of a host for one kind of reason; it doubles each time, up to [`LONGEST`].
 const FIRST: Duration = Duration::from_secs(10);
 /// See [`FIRST`].
 const LONGEST: Duration = Duration::from_secs(640);
-/// Hosts, or kinds of reason of a host, that are known at a time; of more, the one that was refused least recently is forgotten.
+/// Maximum number of hosts, or kinds of reason of a host, beyond which the least recently refused is discarded.
 const MAX_SERIES: usize = 64;
 
-/// Refusals of one host for one kind of reason: the key, or the words of the other end, may be another one each time.
+/// Refusals of one host for one kind of reason: the key, or the message of the peer, may differ each time.
 #[derive(Debug)]
 struct Series {
     from: IpAddr,
     kind: Discriminant<RefusalReason>,
-    /// When the next one is logged.
+    /// Time from which the next one is logged.
     next: Time,
     wait: Duration,
-    /// Those since the last one that was logged.
+    /// Number of refusals since the last one that was logged.
     since: u64,
 }
 
@@ -29,7 +29,7 @@ struct Series {
 pub(super) struct Refusals(Vec<Series>);
 
 impl Refusals {
-    /// Counts a refusal. Returns how many it stands for, if it is to be logged.
+    /// Counts a refusal. Returns the number of refusals that it represents, if it is to be logged.
     pub(super) fn count(&mut self, now: Time, from: SocketAddr, reason: &RefusalReason) -> Option<u64> {
         let kind = discriminant(reason);
         let known = self.0.iter().position(|series| series.from == from.ip() && series.kind == kind);

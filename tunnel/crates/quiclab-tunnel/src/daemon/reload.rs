@@ -1,5 +1,5 @@
-//! A configuration that is read again while packets pass: peers come, go and change, and certificates; sessions of the others do not
-//! notice.
+//! Reload of the configuration while packets pass: peers are added, removed and changed, and certificates;
+//! sessions of other peers are not affected.
 
 use super::Daemon;
 use crate::config::{self, Config, InForce};
@@ -10,10 +10,10 @@ use quiclab_core::ip::IpPrefix;
 use quiclab_core::problem::system_reason;
 
 impl Daemon {
-    /// Reads the configuration again. A sentence tells what has changed.
+    /// Reloads the configuration. Returns a message about the changes.
     ///
     /// # Errors
-    /// A sentence about why nothing has changed.
+    /// A message with the reason for which nothing has changed.
     pub(super) fn reload(&mut self, now: Time) -> Result<String, String> {
         let reloaded = self.apply(now);
         match &reloaded {
@@ -41,7 +41,7 @@ impl Daemon {
             }
         }
         self.transmit(now);
-        // whoever asks next, also in this turn, sees what has changed
+        // the next request, also in this turn, sees the changes
         while let Some(event) = self.endpoint.poll_event() {
             self.event(now, event);
         }
@@ -99,12 +99,12 @@ impl Daemon {
         Ok(format!("configuration reloaded: {peers}, {sessions} closed{reasons}"))
     }
 
-    /// Takes over the keys that the server may have. The session goes on: a key that its server has is not removed.
+    /// Sets the keys that the server may have. The session continues: a key that its server has is not removed.
     fn apply_to_client(&mut self, now: Time, new: Config) -> Result<String, String> {
         let known = new.known_peers();
-        // also of a session that has no addresses yet
+        // including a session that has no addresses yet
         let mut open = self.sessions.keys().filter_map(|session| self.endpoint.peer(*session));
-        // of CONNECT-IP, the key of the server is fixed
+        // with CONNECT-IP, the key of the server is fixed
         let own = self.endpoint.connect_ip().is_none();
         if let Some(key) = open.find(|key| own && !known.has(*key)) {
             return Err(format!(
@@ -121,7 +121,7 @@ impl Daemon {
     }
 }
 
-/// A number of things, in English.
+/// Number with a noun, singular or plural.
 fn counted(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }

@@ -33,13 +33,13 @@ impl ClientAddresses {
         self.hosts.get(&address).copied().or_else(|| network().map(|(_, session)| *session))
     }
 
-    /// Takes over the peers of a configuration that was read again.
+    /// Sets the peers of a reloaded configuration.
     pub(super) fn reload(&mut self, server: &Server) {
         self.pool.reload(server);
     }
 
-    /// Why a session cannot go on if its peer was configured as `before` and is now `after`; `None`: it has the same addresses and
-    /// networks.
+    /// Reason for which a session cannot continue if its peer was configured as `before` and is now `after`; `None` if it has the
+    /// same addresses and networks.
     pub(super) fn reason_to_close(
         &self,
         session: &Session,
@@ -57,7 +57,7 @@ impl ClientAddresses {
         }
     }
 
-    /// Addresses of the session `from` are those of the session `to` from now on.
+    /// Moves the addresses of the session `from` to the session `to`.
     pub(super) fn hand_over(&mut self, from: SessionId, to: SessionId) {
         let hosts = self.hosts.values_mut();
         let owners = hosts.chain(self.networks.iter_mut().map(|(_, owner)| owner));
@@ -102,7 +102,7 @@ impl Daemon {
         let hosts = assigned.iter().map(|assigned| IpPrefix::host(assigned.address));
         session.allowed = Some(hosts.chain(networks.iter().copied()).collect());
         session.opened(now, assigned.clone(), self.config.mtu);
-        // it may have had others before a reload
+        // it may have had other addresses before a reload
         clients.remove(id);
         clients.insert(id, &assigned, networks);
         let assignment =
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(found(&clients, "10.77.0.4"), None, "assigned to no client");
         assert_eq!(found(&clients, "192.168.8.1"), Some(1));
         assert_eq!(found(&clients, "192.168.7.1"), Some(2), "the longer prefix");
-        // a client that connects again has them in its new session, also after the end of the earlier one
+        // a client that reconnects has them in its new session, also after the end of the earlier one
         clients.hand_over(SessionId(2), SessionId(3));
         clients.remove(SessionId(2));
         assert_eq!(found(&clients, "10.77.0.3"), Some(3));

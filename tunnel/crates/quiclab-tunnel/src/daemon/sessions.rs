@@ -8,11 +8,11 @@ use quiclab_core::{Duration, Time, ip};
 use std::net::SocketAddr;
 use thiserror::Error;
 
-/// How long a session that has ended is kept for its client: longer than TCP waits before it tries again (120 s, RFC 6298 section
-/// 5.5 and TCP_RTO_MAX of Linux).
+/// Time for which a session that has ended is kept for its client: longer than TCP waits before a retransmission (120 s, RFC 6298
+/// section 5.5 and TCP_RTO_MAX of Linux).
 const PARKED: Duration = Duration::from_secs(180);
 
-/// Why a control message is rejected.
+/// Error for which a control message is rejected.
 #[derive(Debug, Error)]
 enum MessageError {
     #[error(transparent)]
@@ -51,7 +51,7 @@ impl Daemon {
                     "path up"
                 );
             }
-            // of a session that this server has ended, its end was logged
+            // the end of a session that this server has ended was already logged
             TunnelEvent::PathDown { session, .. } | TunnelEvent::SessionClosed { session, .. }
                 if !self.sessions.contains_key(&session) => {}
             TunnelEvent::PathDown { session, path } => {
@@ -94,8 +94,8 @@ impl Daemon {
         tracing::warn!(%from, %reason, times, "{sentence}");
     }
 
-    /// What to do if one end does not know the key of the other. A client is not told to enter the key that its server shows: it may be
-    /// that of an attacker.
+    /// Advice if one end does not know the key of the other. A client is not advised to enter the key that
+    /// its server presents, which may be that of an attacker.
     fn remedy(&self, reason: &RefusalReason) -> Option<String> {
         let own = self.key.public();
         let by_key = self.config.client.as_ref().map(|client| client.server_key.is_some());
@@ -117,7 +117,7 @@ impl Daemon {
         }
     }
 
-    /// The peer of a session; `None` once it was removed.
+    /// Name of the peer of a session; `None` after its removal.
     fn name_of(&self, session: SessionId) -> Option<&str> {
         self.sessions.get(&session).map(|session| session.name.as_str())
     }
@@ -127,11 +127,11 @@ impl Daemon {
         configured.map_or_else(|| path.to_string(), |path| path.name.clone())
     }
 
-    /// Keeps a session of a server that has ended because nothing came from its client, or because that began anew: flows inside
-    /// go on in the next one.
+    /// Keeps a session of a server that has ended because no packet came from its client, or because the client reconnected:
+    /// inner flows continue in the next one.
     fn park(&mut self, now: Time, id: SessionId) {
         match self.sessions.remove(&id) {
-            // what a session of CONNECT-IP has agreed on ends with it
+            // the state of a session of CONNECT-IP ends with it
             Some(mut session) if session.was_open() && !session.connect_ip => {
                 session.park(now);
                 self.parked.insert(id, (now + PARKED, session));
@@ -140,15 +140,15 @@ impl Daemon {
         }
     }
 
-    /// The parked session of the peer that has a key, with its former number. The session may have been opened with another key
-    /// of the same peer.
+    /// Returns the parked session of the peer that has a key, with its former number. The session may have been opened with
+    /// another key of the same peer.
     fn unpark(&mut self, key: PublicKey) -> Option<Session> {
         let peer = self.config.server.as_ref()?.peer(key)?;
         let id = *self.parked.iter().find(|(_, (_, session))| peer.has_key(session.peer))?.0;
         self.parked.remove(&id).map(|(_, session)| session)
     }
 
-    /// Forgets parked sessions whose clients have not connected again.
+    /// Discards parked sessions whose clients have not reconnected.
     pub(super) fn forget_parked(&mut self, now: Time) {
         let over = |(id, (until, _)): (&SessionId, &(Time, Session))| (*until <= now).then_some(*id);
         for id in self.parked.iter().filter_map(over).collect::<Vec<_>>() {
@@ -190,7 +190,7 @@ impl Daemon {
         let connect_ip = self.endpoint.is_connect_ip(id);
         tracing::info!(session = id.0, peer = name, connect_ip, "session open");
         if connect_ip {
-            // over its only path
+            // reached over its only path
             self.silence = None;
         }
         if self.clients.is_some() {
@@ -209,13 +209,13 @@ impl Daemon {
                 }
             }
             if connect_ip {
-                // its client need not ask
+                // its client need not request them
                 self.assign(now, id, true, self.config.mtu >= ip::SMALLEST_IPV6_MTU);
             }
             return;
         }
         if let Some(session) = self.sessions.get_mut(&id) {
-            // one of the keys that its server may have
+            // one of the possible keys of its server
             session.peer = peer;
             session.restart();
         }
@@ -223,7 +223,7 @@ impl Daemon {
         if connect_ip {
             return self.ask_for_addresses(id);
         }
-        // an IPv6 address is requested wherever it can be used
+        // an IPv6 address is requested if it can be used
         let hello = Message::Hello {
             ipv4: true,
             ipv6: self.config.mtu >= ip::SMALLEST_IPV6_MTU,
@@ -232,7 +232,7 @@ impl Daemon {
         self.send_control(id, &hello);
     }
 
-    /// Handles a control message of the other end.
+    /// Handles a control message of the peer.
     fn message(&mut self, now: Time, id: SessionId, bytes: &[u8]) -> Result<(), MessageError> {
         match (protocol::parse(bytes)?, self.clients.is_some()) {
             (Message::Hello { numbered, .. }, true) if numbered != self.config.numbers_packets() => {

@@ -11,12 +11,12 @@ pub(super) struct PathCounts {
     pub(super) received: u64,
 }
 
-/// The carrier, with bytes counted by path. What it has to send is left to [`TunnelEndpoint::transmit`], which gives several
+/// The carrier, with bytes counted by path. Its packets are left to [`TunnelEndpoint::transmit`], which returns several
 /// datagrams together.
 pub(super) struct CountingCarrier<'a> {
     pub(super) carrier: SessionCarrier<'a>,
     pub(super) paths: &'a mut Vec<PathCounts>,
-    /// It takes nothing for the moment.
+    /// Whether it currently accepts no packets.
     pub(super) is_held: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Times in which no path of a session carries anything, and what becomes of packets for it then.
+//! Outages, in which no path of a session carries data, and the handling of packets in them.
 
 use super::{Session, of_bytes};
 use bytes::BytesMut;
@@ -7,17 +7,17 @@ use quiclab_core::ip::{self, SegmentKind};
 use quiclab_core::tunnel::Carrier;
 use quiclab_core::{Duration, Payload, Time};
 
-/// A time in which no path carries anything, or the session is not open again yet.
+/// A time in which no path carries data, or the session is not open again yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outage {
     pub(super) since: Time,
-    /// What waited was taken out of the queue.
+    /// Whether the waiting packets were taken out of the queue.
     pub(super) emptied: bool,
 }
 
 impl Outage {
-    /// From then on, what waits is too old: an acknowledgement of it would tell its sender a round trip time as long as the
-    /// outage, which the retransmission timer would follow.
+    /// Duration from which on waiting packets are too old: an acknowledgement would give their sender a round-trip time as
+    /// long as the outage, which its retransmission timer would follow.
     pub(super) const LONG: Duration = Duration::from_secs(1);
 
     pub(super) fn is_long(self, now: Time) -> bool {
@@ -26,24 +26,24 @@ impl Outage {
 }
 
 impl Session {
-    /// The newest packet of a flow waits for the end of an outage.
+    /// Keeps the newest packet of a flow until the end of an outage.
     pub(super) fn keep(&mut self, packet: BytesMut) {
-        // an old acknowledgement would tell the round trip time of the outage; a new one follows data
+        // an old acknowledgement would convey the round-trip time of the outage; a new one follows data
         let is_old = ip::segment_kind(&packet) == Some(SegmentKind::Acknowledgement);
         self.counts.stalled += u64::from(is_old || self.kept.keep(packet));
     }
 
-    /// It has ended without a request: its flows wait for the next one of the same client.
+    /// Parks a session that has ended without a request: its flows wait for the client's next session.
     pub fn park(&mut self, now: Time) {
-        // what arrives is dropped until addresses are assigned
+        // received packets are dropped until addresses are assigned
         (self.open, self.allowed) = (None, Some(Vec::new()));
         self.outage = Some(Outage { since: now, emptied: true });
         self.empty_queue(now);
-        // what was sent and what waits for its order is of no use in the next session
+        // packets that were sent and that wait for their order are useless in the next session
         self.tunnel.restart();
     }
 
-    /// Keeps the newest packet of each flow of what waits.
+    /// Keeps the newest waiting packet of each flow.
     fn empty_queue(&mut self, now: Time) {
         for packet in self.tunnel.take_queue(now, &mut self.emitted) {
             if let Payload::Ip(bytes) = packet.payload {
@@ -52,7 +52,7 @@ impl Session {
         }
     }
 
-    /// Notices that nothing can be sent any more, or again.
+    /// Detects that no packets can be sent any more, or that they can again.
     pub(super) fn follow_outage(&mut self, now: Time, endpoint: &mut TunnelEndpoint) {
         let carrier = endpoint.carrier(self.id);
         let has_path =

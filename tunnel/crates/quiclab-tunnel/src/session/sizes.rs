@@ -1,22 +1,21 @@
-//! Sizes of packets inside that the paths take.
+//! Sizes of inner packets that the paths carry.
 
 use quiclab_carrier::PathMtu;
 use quiclab_core::ip::SMALLEST_IPV6_MTU;
 
-/// Sizes of packets inside, as far as the MTUs of the paths are known. With an MTU of less than 1280 bytes (IPv4 alone) inside,
-/// none is larger than that.
+/// Sizes of inner packets, from the known MTUs of the paths. None exceeds an inner MTU below 1280 bytes (IPv4 only).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PacketSizes {
-    /// Longest packet that passes in one datagram, whichever path it takes.
+    /// Longest packet that passes in one datagram on every path.
     pub(super) whole: u16,
-    /// Longest packet of which that is known for sure, and at least 1280 bytes: those always pass, in fragments where need be.
+    /// Longest packet for which that is certain, and at least 1280 bytes: such packets always pass, in fragments if necessary.
     pub(super) certain: u16,
-    /// No path searches any more.
+    /// Whether no path searches any more.
     pub(super) is_final: bool,
 }
 
 impl PacketSizes {
-    /// Of the paths that carry data; those before if there are none.
+    /// Sizes for the paths that carry data; `before` if there are none.
     pub(super) fn of_paths(paths: impl Iterator<Item = PathMtu>, added: u16, mtu: u16, before: Self) -> Self {
         let (mut whole, mut certain, mut is_final) = (None::<u16>, None::<u16>, true);
         for path in paths {
@@ -54,7 +53,7 @@ mod tests {
         assert_eq!(sizes(&[(1433, true), (1340, true)], 0, 1400), (1340, 1340));
         assert_eq!(sizes(&[(1433, true), (1340, true)], 3, 1400), (1337, 1337), "with a number");
         assert_eq!(sizes(&[(1433, true)], 0, 1400), (1400, 1400), "the MTU inside");
-        // a search that goes on: SYNs are clamped to what passes now, senders are not told
+        // a search in progress: SYNs are clamped to the size that passes now, senders get no errors
         assert_eq!(sizes(&[(1433, true), (1160, false)], 0, 1400), (1160, 1400));
         assert_eq!(sizes(&[(1160, false)], 0, 1400), (1160, 1400));
         // 1280 bytes always pass

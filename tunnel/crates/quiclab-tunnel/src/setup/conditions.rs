@@ -1,4 +1,4 @@
-//! What the machine must have before anything on it is changed: sockets, permissions, addresses that are free.
+//! Requirements of the machine, checked before it is changed: sockets, permissions, free addresses.
 
 use super::SetupError;
 use crate::config::{Config, Server};
@@ -12,7 +12,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 
-/// The sockets of a server; the slots of a client, whose sockets depend on its interfaces.
+/// Binds the sockets of a server; creates the slots of a client, whose sockets depend on its interfaces.
 pub(super) fn bind(config: &Config) -> Result<Sockets, Problem> {
     let Some(server) = &config.server else {
         return Ok(Sockets::new(config.client.as_ref().map_or(0, |client| client.paths.len())));
@@ -30,7 +30,7 @@ pub(super) fn bind(config: &Config) -> Result<Sockets, Problem> {
     Ok(sockets)
 }
 
-/// An address to listen at is not of this machine, in use, or reserved.
+/// Problem about a listen address that does not belong to this machine, is in use, or is reserved.
 pub(super) fn not_available(path: FieldPath, address: SocketAddr, error: &io::Error) -> Problem {
     if error.kind() == io::ErrorKind::PermissionDenied {
         let expected = "a port from 1024 on, or a process with CAP_NET_BIND_SERVICE";
@@ -41,7 +41,7 @@ pub(super) fn not_available(path: FieldPath, address: SocketAddr, error: &io::Er
         .because(system_reason(error))
 }
 
-/// No pool may contain an address of this machine: packets to its neighbours there would enter the tunnel.
+/// Checks that no pool contains an address of this machine: packets to its neighbours would enter the tunnel.
 pub(super) fn check_pools(server: &Server, interfaces: &BTreeMap<String, Interface>) -> Result<(), Problem> {
     let pools = [("pool_ipv4", server.pool_ipv4), ("pool_ipv6", server.pool_ipv6)];
     for (field, pool) in pools.into_iter().filter_map(|(field, pool)| Some((field, pool?))) {
@@ -57,7 +57,7 @@ pub(super) fn check_pools(server: &Server, interfaces: &BTreeMap<String, Interfa
     Ok(())
 }
 
-/// Whether the process can and may create a device.
+/// Checks that the process can and may create a device.
 pub(super) fn check_permission() -> Result<(), SetupError> {
     if !Path::new("/dev/net/tun").exists() {
         return Err(DeviceError::Missing.into());
@@ -101,7 +101,7 @@ public_key = "0707070707070707070707070707070707070707070707070707070707070707"
         assert_eq!(free.iter().count(), 2);
     }
 
-    /// Otherwise the unit starts the tunnel again and again.
+    /// Otherwise the unit restarts the tunnel repeatedly.
     #[test]
     fn a_port_that_takes_a_capability_does_not_suit() {
         let address = "0.0.0.0:443".parse().unwrap();

@@ -1,4 +1,4 @@
-//! What is in front of QUIC and QUIC itself, as they are configured.
+//! Configuration of QUIC and of the tunnel in front of it.
 
 use crate::config::{Config, Server, Settings};
 use crate::installation;
@@ -6,10 +6,10 @@ use quiclab_carrier::{PathConfig, Randomness, TunnelEndpointConfig};
 use quiclab_core::tunnel::{Pipeline, TunnelConfig, TunnelEcn};
 use quiclab_core::{ByteCount, Role};
 
-/// Datagrams that leave together on a path (UDP GSO): 16 of them take 0.2 ms at 1 Gbit/s.
+/// Maximum number of datagrams that leave together on a path (UDP GSO): 16 of them take 0.2 ms at 1 Gbit/s.
 const BATCH: usize = 16;
 
-/// The endpoint of QUIC.
+/// Creates the endpoint of QUIC.
 #[must_use]
 pub fn hub_config(settings: &Settings) -> TunnelEndpointConfig {
     let config = &settings.config;
@@ -24,7 +24,7 @@ pub fn hub_config(settings: &Settings) -> TunnelEndpointConfig {
     out.segments = BATCH;
     out.mtu_discovery = true;
     out.paths = match (&config.server, &config.client) {
-        // the larger of all clients': each keeps to its own
+        // the largest value of all clients: each uses its own
         (Some(server), _) => {
             let Server { congestion_control, window, mtu, .. } = *server;
             vec![PathConfig { congestion_control, window, mtu }]
@@ -43,7 +43,7 @@ pub fn hub_config(settings: &Settings) -> TunnelEndpointConfig {
     out
 }
 
-/// The tunnel in front of it, with packets that have numbers or have none.
+/// Creates the tunnel in front of it, with or without numbered packets.
 #[must_use]
 pub fn tunnel_config(config: &Config, numbered: bool) -> TunnelConfig {
     TunnelConfig {

@@ -1,4 +1,4 @@
-//! Why the machine cannot be set up.
+//! Errors of setting up the machine.
 
 use crate::system::{DeviceError, JournalError, kill_switch_table, lacks_nftables};
 use quiclab_core::problem::system_reason;
@@ -6,7 +6,7 @@ use quiclab_core::{Problem, ProblemKind};
 use std::io;
 use thiserror::Error;
 
-/// Why the machine cannot be set up.
+/// Error for which the machine cannot be set up.
 #[derive(Debug, Error)]
 pub enum SetupError {
     /// A field of the configuration does not suit this machine.
@@ -33,12 +33,12 @@ pub enum SetupError {
     /// A field of the configuration cannot be set now.
     #[error("{field} cannot be set: {}", system_reason(.error))]
     Unset {
-        /// Which.
+        /// Name of the field.
         field: &'static str,
-        /// Why.
+        /// Reason.
         error: io::Error,
     },
-    /// What a killed process has left in the firewall cannot be removed.
+    /// The firewall tables of a killed process cannot be removed.
     #[error(
         "the firewall's tables of `{interface}` cannot be removed, a kill switch ({}) may be left: {}",
         kill_switch_table(.interface),
@@ -47,10 +47,10 @@ pub enum SetupError {
     Firewall {
         /// Its device.
         interface: String,
-        /// Why.
+        /// Reason.
         error: io::Error,
     },
-    /// Hosts beside the machine cannot be kept from addresses inside.
+    /// Other hosts cannot be kept from addresses inside.
     #[error("hosts on other interfaces cannot be kept from addresses inside{}: {}", missing(.0), system_reason(.0))]
     Filter(io::Error),
     /// System calls cannot be filtered.
@@ -64,7 +64,7 @@ pub enum SetupError {
     Privileges(io::Error),
 }
 
-/// What of nftables the filter needs, if the error says that something of it is missing.
+/// Note on the parts of nftables that the filter needs, if the error means that one is missing.
 fn missing(error: &io::Error) -> &'static str {
     if lacks_nftables(error) {
         ", as the kernel has no nftables with `ct` and `fib` (modules nf_tables, nft_ct, nft_fib_inet)"
@@ -74,11 +74,11 @@ fn missing(error: &io::Error) -> &'static str {
 }
 
 impl SetupError {
-    /// Whether another start ends in the same way unless this machine changes.
+    /// Whether another start fails in the same way unless this machine changes.
     #[must_use]
     pub fn is_permanent(&self) -> bool {
         match self {
-            // an address or a name that is in use may be free later
+            // an address or name in use may be free later
             Self::Field(problem) => {
                 matches!(problem.kind, ProblemKind::UnknownName | ProblemKind::Conflict | ProblemKind::File)
             }
@@ -93,7 +93,7 @@ impl SetupError {
         }
     }
 
-    /// Whether the user of this process may not do it.
+    /// Whether the error is a missing permission of the user.
     #[must_use]
     pub fn is_not_permitted(&self) -> bool {
         match self {
@@ -105,7 +105,7 @@ impl SetupError {
         }
     }
 
-    /// A field that this machine cannot have, if the error lasts; otherwise one that it does not have now.
+    /// Error about a field: unsupported by this machine if permanent, otherwise not available now.
     pub(super) fn of_field(
         field: &'static str,
         error: io::Error,
@@ -124,7 +124,7 @@ impl SetupError {
 mod tests {
     use super::*;
 
-    /// The unit starts a tunnel again after what may pass.
+    /// The unit restarts a tunnel after errors that may be temporary.
     #[test]
     fn only_a_kernel_that_lacks_the_filter_is_permanent() {
         let filter = |code| SetupError::Filter(io::Error::from_raw_os_error(code));

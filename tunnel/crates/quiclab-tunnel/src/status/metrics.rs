@@ -1,6 +1,6 @@
 //! The status as metrics: every value of [`Status`], with its unit and meaning.
 //!
-//! A client that connects anew has two sessions at its server until the earlier one has timed out. Metrics have the name of
+//! A client that reconnects has two sessions at its server until the earlier one has timed out. Metrics have the name of
 //! the client, not the number of the session, so they are those of the later one.
 
 use super::open_metrics::{Exposition, Kind, Labels};
@@ -9,7 +9,7 @@ use super::{MtuSearchState, PathStatus, SessionStatus, Status};
 use Kind::{Counter, Gauge, Info, Unknown};
 use std::collections::BTreeMap;
 
-/// Families of values whose names are not those of the values, which quiclab-core defines.
+/// Families whose names differ from those of their values, which quiclab-core defines.
 const FAMILIES: [(&str, &str); 5] = [
     ("buffered_total_packets", "buffered_packets"),
     ("longest_sojourn_ms", "queue_longest_sojourn_seconds"),
@@ -18,7 +18,7 @@ const FAMILIES: [(&str, &str); 5] = [
     ("longest_buffer_packets", "longest_resequencing_buffer_packets"),
 ];
 
-/// Values that other metrics have: of paths, of the queue, and settings.
+/// Whether a value is part of other metrics: of paths, of the queue, and settings.
 fn is_elsewhere(name: &str) -> bool {
     let of_path =
         name.strip_prefix("path").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));

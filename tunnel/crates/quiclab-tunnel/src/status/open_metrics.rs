@@ -1,5 +1,5 @@
-//! The text format of OpenMetrics 1.0, as far as it is used: families of counters, gauges, summaries and information, with
-//! unit and help, and `# EOF` at the end.
+//! The text format of OpenMetrics 1.0, limited to the parts in use: families of counters, gauges, summaries and
+//! information, with unit and help, and `# EOF` at the end.
 //!
 //! <https://prometheus.io/docs/specs/om/open_metrics_spec/>
 
@@ -9,17 +9,17 @@ use std::fmt::Write;
 /// Content type of the text in HTTP.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// What names of all families begin with.
+/// Prefix of the names of all families.
 const PREFIX: &str = "quiclab_tunnel_";
-/// Units, which are the ends of names of families that have one.
+/// Units, which are the suffixes of names of families with a unit.
 const UNITS: [&str; 4] = ["seconds", "bytes", "packets", "ratio"];
 
 /// Type of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It grows only, until its session or the program begins anew.
+    /// A value that only grows, until its session or the program restarts.
     Counter,
-    /// A value at this moment.
+    /// A current value.
     Gauge,
     /// Values that are texts, in labels.
     Info,
@@ -40,7 +40,7 @@ impl Kind {
         }
     }
 
-    /// What names of its samples have behind the name of the family, for families with one sample of each metric.
+    /// Suffix of the names of its samples after the name of the family, for families with one sample per metric.
     const fn suffix(self) -> &'static str {
         match self {
             Self::Counter => "_total",
@@ -59,7 +59,7 @@ struct Family {
     samples: String,
 }
 
-/// A text in the making: samples of a family stand together, in whatever order they come.
+/// A text under construction: samples of a family are grouped, in whatever order they are added.
 #[derive(Default)]
 pub(super) struct Exposition {
     families: BTreeMap<String, Family>,
@@ -71,7 +71,7 @@ impl Exposition {
         self.sample(kind, name, help, kind.suffix(), labels, value);
     }
 
-    /// Adds how many events there were, and the sum of their values.
+    /// Adds the number of events and the sum of their values.
     pub(super) fn summary(&mut self, name: &str, help: &str, labels: Labels<'_>, count: u64, sum: f64) {
         self.sample(Kind::Summary, name, help, "_count", labels, count as f64);
         self.sample(Kind::Summary, name, help, "_sum", labels, sum);
@@ -88,7 +88,7 @@ impl Exposition {
         let _ = writeln!(family.samples, "{name}{suffix}{labels} {value}");
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub(super) fn text(&self) -> String {
         let mut out = String::new();
         for (name, Family { kind, help, samples }) in &self.families {

@@ -5,7 +5,7 @@ use quiclab_core::tunnel::CarrierKind;
 use std::fmt::Write;
 
 impl Status {
-    /// A table for people.
+    /// Formats the status as a table for users.
     #[must_use]
     pub fn table(&self) -> String {
         let mut out = format!("{} {} up {:.0} s\n", self.role, self.interface, self.uptime_seconds);
@@ -60,7 +60,7 @@ impl Status {
                     if path.up { "up" } else { "down" },
                     path.mtu_bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string()),
                     path.mtu_search.map_or("-", MtuSearchState::name),
-                    // of a path that is down, they are initial values or those of before
+                    // for a path that is down, these are initial or earlier values
                     of_path_up(format!("{:.2}", path.rtt_ms)),
                     of_path_up(path.window_bytes.to_string()),
                     of_path_up(path.in_flight_bytes.to_string()),

@@ -1,4 +1,4 @@
-//! The forms of the status, from one status with all that one can have.
+//! Formats of the status, from one status with all possible fields.
 
 use super::*;
 
@@ -86,7 +86,7 @@ pub(crate) fn example() -> Status {
     }
 }
 
-/// tests/test_tunnel_metrics.py gives the same file to the parser of Prometheus' Python client.
+/// tests/test_tunnel_metrics.py passes the same file to the parser of Prometheus' Python client.
 #[test]
 fn metrics_are_as_in_the_example() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/status/example.txt");
@@ -204,7 +204,7 @@ fn what_is_not_there_yet_is_not_made_up() {
     let name = session.name.clone();
     let table = status.table();
     assert!(table.contains(&format!("\n{name} (not open)\n")) && !table.contains("100.00"), "{table}");
-    // values of before the path went down are not those of now
+    // values from before the path went down are not current
     (status.sessions[0].paths[0].sent_bytes, status.sessions[0].paths[0].window_bytes) = (1, 323_840);
     let table = status.table();
     assert!(!table.contains("100.00") && !table.contains("323840"), "{table}");
@@ -212,7 +212,7 @@ fn what_is_not_there_yet_is_not_made_up() {
     assert!(status.table().ends_with("\nno sessions\n"), "{}", status.table());
 }
 
-/// `status` and `top` after an upgrade of the program, while a tunnel of the version before runs.
+/// `status` and `top` after an upgrade of the program, while a tunnel of the previous version runs.
 #[test]
 fn a_status_of_the_version_before_is_understood() {
     let mut json = serde_json::to_value(example()).unwrap();

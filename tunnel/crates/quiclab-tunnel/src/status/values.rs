@@ -5,23 +5,23 @@ use crate::sockets::UdpCounts;
 use crate::tun::TunCounts;
 use quiclab_carrier::Strangers;
 
-/// A value by its name: its kind, the name of its family of metrics, and what it is.
+/// A value by its name: its kind, the name of its family of metrics, and its meaning.
 pub(super) type Row = (&'static str, Kind, &'static str, &'static str);
 
-/// A value, and where it comes from.
+/// A value and its source.
 pub(super) struct Value<T> {
     pub(super) row: Row,
     of: fn(&T) -> u64,
 }
 
-/// What the device, the sockets and the endpoint count.
+/// Counters of the device, the sockets and the endpoint.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProgramCounts {
-    /// Of the device.
+    /// Counters of the device.
     pub tun: TunCounts,
-    /// Of the sockets.
+    /// Counters of the sockets.
     pub udp: UdpCounts,
-    /// Of hosts without a session.
+    /// Counters of hosts without a session.
     pub strangers: Strangers,
     /// Packets of the device without a session for their destination.
     pub homeless: u64,
@@ -29,26 +29,26 @@ pub struct ProgramCounts {
     pub isolated: u64,
     /// Peers that were rejected.
     pub refused: u64,
-    /// Sessions that are kept for their clients to connect again.
+    /// Sessions that are kept for their clients to reconnect.
     pub parked: u64,
     /// Connections of QUIC.
     pub connections: u64,
 }
 
-/// What a session counts beside its tunnel.
+/// Counters of a session in addition to those of its tunnel.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SessionCounts {
-    /// Packets whose source the other end does not have.
+    /// Packets with a source that does not belong to the peer.
     pub spoofed: u64,
-    /// Packets that have arrived for what is not of this end.
+    /// Received packets with a destination that does not belong to this end.
     pub misdirected: u64,
-    /// Packets of this machine from what is not of this end.
+    /// Packets of this machine with a source that does not belong to this end.
     pub foreign: u64,
-    /// Cargo that is no IP packet.
+    /// Tunnel payloads that are not IP packets.
     pub malformed: u64,
-    /// Packets too big for the paths that were divided or answered with an error.
+    /// Packets too big for the paths that were fragmented or answered with an error.
     pub too_big: u64,
-    /// Packets that came while the session was not open.
+    /// Packets received while the session was not open.
     pub closed: u64,
     /// Errors to senders of TCP in an outage.
     pub unreachable: u64,

@@ -1,12 +1,12 @@
-//! The addresses of the device: while others take their place, each route through the device stays, so that nothing leaves by
+//! Replacement of the addresses of the device: each route through the device stays meanwhile, so that no packet leaves by
 //! another one.
 //!
-//! | what the kernel does | what is done here |
+//! | behaviour of the kernel | measure |
 //! | --- | --- |
-//! | with the last IPv4 address of a device it removes all IPv4 routes through it (`fib_disable_ip`, net/ipv4/fib_frontend.c) | new addresses come before the old ones go |
-//! | a further IPv4 address of a network is a secondary one, which goes with the first (`__inet_del_ifa`, net/ipv4/devinet.c; `promote_secondaries` is off by default) | it is an address without a network (/32) until the first has gone |
-//! | an IPv6 address has one network at a time | it goes before it comes with another one; that removes no other route |
-//! | the route to the network of an address goes with it | one with a larger metric stays in its place until the end |
+//! | with the last IPv4 address of a device it removes all IPv4 routes through it (`fib_disable_ip`, net/ipv4/fib_frontend.c) | new addresses are added before the old ones are removed |
+//! | a further IPv4 address of a network is a secondary one, which is removed with the first (`__inet_del_ifa`, net/ipv4/devinet.c; `promote_secondaries` is off by default) | it is an address without a network (/32) until the first is removed |
+//! | an IPv6 address has one network at a time | it is removed before it is added with another one; that removes no other route |
+//! | the route to the network of an address is removed with it | one with a larger metric stays in its place until the end |
 
 use super::Machine;
 use super::netlink::{Netlink, held};
@@ -21,18 +21,18 @@ use std::net::IpAddr;
 /// An address with the length of its network.
 pub type DeviceAddress = (IpAddr, u8);
 
-/// What is to be done for the addresses of a device to be others.
+/// Steps that replace the addresses of a device.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Change {
     /// Networks whose route must stay.
     held: Vec<IpPrefix>,
-    /// Added before the routes are changed.
+    /// Addresses added before the routes are changed.
     early: Vec<DeviceAddress>,
-    /// Removed after that.
+    /// Addresses removed after that.
     gone: Vec<DeviceAddress>,
-    /// Added when these have gone.
+    /// Addresses added after those were removed.
     late: Vec<DeviceAddress>,
-    /// Removed at the end.
+    /// Addresses removed at the end.
     substitutes: Vec<DeviceAddress>,
 }
 
@@ -63,7 +63,7 @@ impl Change {
 }
 
 impl Machine {
-    /// Gives the device exactly these addresses, and changes routes while all of these and of those before are there.
+    /// Sets exactly these addresses of the device, and changes routes while both these and the earlier ones exist.
     pub(super) fn replace_addresses(
         &mut self,
         wanted: &[DeviceAddress],

@@ -1,8 +1,8 @@
 //! The kill switch of a client and the address translation of a server: a table of nftables each, named after the device. (`inside.rs`
 //! has a third one.)
 //!
-//! The table needs no journal: its name is enough to find it. It outlives the process, however that ends, because the kill
-//! switch has to; only [`Firewall::remove`] ends it. docs/decisions/0148-no-leaks.md says why this is not policy routing.
+//! The table needs no journal: its name identifies it. It outlives the process, however that ends, because the kill switch
+//! must; only [`Firewall::remove`] ends it. docs/decisions/0148-no-leaks.md explains why this is not policy routing.
 
 use super::nftables::{Chain, Hook, Rule, Set, Table, Verdict};
 use quiclab_core::ip::IpPrefix;
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Mark of the tunnel's own datagrams while the kill switch is on (SO_MARK): no other program's packets pass for them.
+/// Mark of the tunnel's own datagrams while the kill switch is on (SO_MARK): packets of other programs do not have it.
 pub const MARK: u32 = 0x716c_0074;
 
 const UDP: u8 = 17;
@@ -18,17 +18,19 @@ const ICMPV6: u8 = 58;
 /// Router and neighbour solicitation, neighbour advertisement (RFC 4861), reports of multicast listeners (RFC 3810),
 /// without which switches do not pass on solicitations.
 const LINK_MESSAGES: [u8; 4] = [133, 135, 136, 143];
-/// Where clients of DHCP (RFC 2131 section 4.1) and DHCPv6 (RFC 8415 sections 7.1 and 7.2) send to all servers of a link, and both ports. A
-/// lease that one server does not renew (to that alone) is asked for in this way (RFC 2131 section 4.4.5, RFC 8415 section 18.2.5).
+/// Destinations of clients of DHCP (RFC 2131 section 4.1) and DHCPv6 (RFC 8415 sections 7.1 and 7.2) for all
+/// servers of a link, and both ports. A lease that its server does not renew by unicast is requested in this
+/// way (RFC 2131 section 4.4.5, RFC 8415 section 18.2.5).
 const DHCP: [(IpAddr, u16, u16); 2] = [
     (IpAddr::V4(Ipv4Addr::BROADCAST), 68, 67),
     (IpAddr::V6(Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 1, 2)), 546, 547),
 ];
-/// Priorities of chains, as `nft` names them: filter, srcnat.
+/// Priorities of chains, in the terms of `nft`: filter, srcnat.
 const FILTER: i32 = 0;
 const SOURCE_NAT: i32 = 100;
 
-/// What leaves while the kill switch is on, beside what goes through the device and what a link needs.
+/// Packets that may leave while the kill switch is on, in addition to those through the device and for the
+/// link.
 pub struct Exceptions<'a> {
     /// The server of each path, with the interface of the path if it has one.
     pub servers: Vec<(SocketAddr, Option<&'a str>)>,
@@ -39,7 +41,7 @@ pub struct Exceptions<'a> {
 /// A table of a device.
 pub struct Firewall(Table);
 
-/// What names of tables of kill switches begin with.
+/// Prefix of the names of tables of kill switches.
 const KILL_SWITCH: &str = "quiclab_";
 
 /// The table of a device's kill switch.
@@ -62,12 +64,12 @@ pub fn lacks_nftables(error: &io::Error) -> bool {
     is_absent(error) || error.kind() == io::ErrorKind::NotFound
 }
 
-/// Which tables were there, and are no more.
+/// Tables that were removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// That of a kill switch.
+    /// Whether that of a kill switch was.
     pub kill_switch: bool,
-    /// That of translated addresses.
+    /// Whether that of translated addresses was.
     pub translation: bool,
 }
 
@@ -88,7 +90,7 @@ impl Firewall {
         Table::new(format!("nat_quiclab_{device}")).map(Self)
     }
 
-    /// The table that keeps hosts beside the machine out, whether or not it exists. No kill switch has its name.
+    /// The table that keeps other hosts out, whether or not it exists. No kill switch has its name.
     ///
     /// # Errors
     /// If the kernel has no netfilter.
@@ -96,13 +98,13 @@ impl Firewall {
         Table::new(format!("inside_quiclab_{device}")).map(Self)
     }
 
-    /// Sets `sets` and chains in place of what the table held before.
+    /// Replaces the content of the table by `sets` and `chains`.
     pub(super) fn replace(&mut self, sets: &[Set], chains: &[Chain]) -> io::Result<()> {
         self.0.replace(sets, chains)
     }
 
-    /// Removes what a killed process has left, but a kill switch that is to be kept; whether there was anything. A kernel
-    /// without nftables has nothing.
+    /// Removes the tables of a killed process, except a kill switch that is to be kept; returns which existed. A kernel
+    /// without nftables has none.
     ///
     /// # Errors
     /// If the kernel refuses it, so that a table may be left; the other one is removed nevertheless.
@@ -118,7 +120,8 @@ impl Firewall {
         Ok(Removed { kill_switch: kill_switch?, translation: translation? })
     }
 
-    /// Devices other than `device` that have a kill switch, whether or not their tunnels run: what leaves through `device` is blocked.
+    /// Devices other than `device` that have a kill switch, whether or not their tunnels run: they block
+    /// packets through `device`.
     ///
     /// # Errors
     /// If the kernel has no nftables, or refuses it.
@@ -128,7 +131,7 @@ impl Firewall {
         Ok(devices.filter(|other| *other != device).map(str::to_owned).collect())
     }
 
-    /// Lets packets leave through the device only, in place of what the table held before.
+    /// Restricts outgoing packets to the device, in place of the former content of the table.
     ///
     /// # Errors
     /// If the kernel has no nftables, or refuses it.
@@ -136,7 +139,7 @@ impl Firewall {
         self.0.replace(&[], &kill_switch(device, exceptions))
     }
 
-    /// Translates the source addresses of these networks where they leave through other devices.
+    /// Translates the source addresses of these networks in packets that leave through other devices.
     ///
     /// # Errors
     /// If the kernel has no nftables, or refuses it.
@@ -146,7 +149,7 @@ impl Firewall {
         self.0.replace(&sets, &[masquerade(device, &sets)])
     }
 
-    /// Removes the table; whether there was one.
+    /// Removes the table; returns whether there was one.
     ///
     /// # Errors
     /// If the kernel has no nftables, or refuses it.
@@ -159,7 +162,7 @@ impl Firewall {
     }
 }
 
-/// Compares the source (`source`) or destination address.
+/// Adds a comparison of the source (`source`) or destination address.
 pub(super) fn address(rule: Rule, source: bool, prefix: IpPrefix) -> Rule {
     let rule = rule.family(prefix.is_ipv4());
     match (prefix.network(), source) {
@@ -181,7 +184,7 @@ fn kill_switch(device: &str, exceptions: &Exceptions<'_>) -> Vec<Chain> {
             .protocol(UDP)
             .transport(2, &server.port().to_be_bytes())
     });
-    // each once; `None`: any
+    // each interface once; `None`: any
     let uplinks: BTreeSet<_> = exceptions.servers.iter().map(|(_, interface)| *interface).collect();
     let dhcp = uplinks.iter().flat_map(|uplink| {
         DHCP.map(|(servers, client, server)| {
@@ -194,7 +197,7 @@ fn kill_switch(device: &str, exceptions: &Exceptions<'_>) -> Vec<Chain> {
     let destinations: Vec<_> =
         exceptions.destinations.iter().map(|prefix| address(Rule::new(), false, *prefix)).collect();
     let leaving = devices.into_iter().chain(servers).chain(dhcp).chain(link).chain(destinations.clone());
-    // of hosts behind this one: into the tunnel and out of it, but not out of it and to an uplink
+    // packets of hosts behind this one: into the tunnel and out of it, but not out of it and to an uplink
     let from_tunnel: Vec<_> = uplinks
         .iter()
         .flatten()
@@ -212,10 +215,10 @@ fn kill_switch(device: &str, exceptions: &Exceptions<'_>) -> Vec<Chain> {
         rules,
     };
     vec![
-        // what this machine sends: at `output`, `oifname` is that of the first route, and a chain of type `route` or a
-        // translated destination gives a packet another one afterwards
+        // packets that this machine sends: at `output`, `oifname` is that of the first route, and a chain of type
+        // `route` or a translated destination gives a packet another one afterwards
         chain("leaving", Hook::Postrouting, leaving.map(accept).chain(from_tunnel).collect()),
-        // DHCP and messages of a link are not those of hosts behind this one
+        // DHCP and messages of a link are not forwarded for hosts behind this one
         chain("forward", Hook::Forward, forward.collect()),
     ]
 }

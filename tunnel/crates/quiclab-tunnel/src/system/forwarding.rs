@@ -1,7 +1,6 @@
-//! Forwarding between interfaces by sysctls (Documentation/networking/ip-sysctl.rst of Linux), and what it changes beside.
+//! Forwarding between interfaces by sysctls (Documentation/networking/ip-sysctl.rst of Linux), and its side effects.
 //!
-//! The two switches for all interfaces set further sysctls, which are written down before, so that they have their earlier
-//! values after the end:
+//! The two switches for all interfaces set further sysctls, which are recorded before, to restore their values:
 //!
 //! | switch | also sets |
 //! | --- | --- |
@@ -22,13 +21,13 @@ const REDIRECTS: &str = "net/ipv4/conf/all/accept_redirects";
 pub struct Setting {
     /// Its name below /proc/sys.
     pub name: String,
-    /// Its value.
+    /// Its earlier value.
     pub before: String,
-    /// What is written to it; `None`: a later switch changes it.
+    /// Value to write; `None` if a later switch changes it.
     pub value: Option<&'static str>,
 }
 
-/// Whether a journal may restore this sysctl to this value: one of this module.
+/// Whether a journal may restore this sysctl to this value: only those of this module.
 #[must_use]
 pub fn is_restorable(name: &str, value: &str) -> bool {
     let of_interface = |family: &str, field: &str| {
@@ -60,8 +59,8 @@ pub fn write(name: &str, value: &str) -> io::Result<()> {
     fs::write(Path::new(SYSCTLS).join(name), value)
 }
 
-/// What must be set, in order, so that the machine forwards; undone in the reverse order. `advertised` are the interfaces
-/// that have an address or a route by router advertisement.
+/// Settings that make the machine forward packets, in order; they are undone in reverse order. `advertised` are the
+/// interfaces that have an address or a route by router advertisement.
 ///
 /// # Errors
 /// If a sysctl cannot be read.

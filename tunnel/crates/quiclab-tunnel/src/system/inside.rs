@@ -1,19 +1,21 @@
-//! Which hosts beside the machine reach addresses inside without a key: none, unless the configuration names their interface.
+//! Filter that keeps other hosts, which have no key, from addresses inside, unless the configuration names their interface.
 //!
-//! Linux takes packets for any of its addresses on any of its interfaces (the weak host model of RFC 1122 section 3.3.4.2), and forwards
-//! what comes on any of them. A host on the network of an uplink, or beside a server, would so reach addresses inside
-//! (CVE-2019-14899). wg-quick(8) drops the same for addresses of its own.
+//! Linux accepts packets for any of its addresses on any of its interfaces (the weak host model of RFC 1122
+//! section 3.3.4.2), and forwards packets from any of them. Thus a host on the network of an uplink, or on a
+//! network of the server, would reach addresses inside (CVE-2019-14899). wg-quick(8) drops the same packets
+//! for its own addresses.
 //!
-//! | a packet that comes | |
+//! | received packet | |
 //! | --- | --- |
 //! | by the device, by `lo`, or by an interface of `trusted_interfaces` | passes |
 //! | from an address inside | dropped: it is forged |
-//! | for an address of this machine inside | dropped, also as a part of a known flow: what belongs to that comes by the device |
-//! | for another address inside | passes as a part of a known flow where this end may forward, otherwise it is dropped |
+//! | for an address of this machine inside | dropped, also in a known flow, whose packets come by the device |
+//! | for another address inside | passes in a known flow if this end may forward, otherwise it is dropped |
 //!
-//! Inside are the networks of the device's addresses and, at a server, those behind its clients. Where one of these contains an address
-//! of another interface, such as a wide one around the server's own network, what the kernel routes through the device is inside: those
-//! parts for which it has no better route. Routes may come from hosts beside the machine (router advertisements), so they decide nowhere else.
+//! Inside are the networks of the device's addresses and, at a server, those behind its clients. If one of
+//! these contains an address of another interface, such as a wide one around the server's own network, the
+//! addresses that the kernel routes through the device are inside: those parts for which it has no more
+//! specific route. Routes may come from other hosts (router advertisements), so they decide only here.
 //!
 //! Addresses are those that a packet has before the firewall of the machine translates them (priority `mangle`): ports that the
 //! administrator forwards to a client, and replies to translated addresses, pass.
@@ -26,13 +28,14 @@ use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;
 
-/// Priority of the chain, as `nft` names it: mangle, after the state of flows is known and before addresses are translated.
+/// Priority of the chain, in the terms of `nft`: mangle, after conntrack and before address translation.
 const MANGLE: i32 = -150;
 
-/// Destinations that are no host's: multicasts, and the broadcast of each network (RFC 1112 section 4, RFC 919 section 7, RFC 4291 section 2.7).
+/// Destinations of no host: multicast, and the broadcast of each network (RFC 1112 section 4, RFC 919 section
+/// 7, RFC 4291 section 2.7).
 const MULTICAST: [&str; 2] = ["224.0.0.0/3", "ff00::/8"];
 
-/// What is inside, as seen from this end.
+/// Addresses inside, as seen from this end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InsideRanges {
     /// Addresses of this machine.
@@ -46,14 +49,14 @@ pub struct InsideRanges {
 /// Networks behind clients of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Behind {
-    /// Those without an address of another interface.
+    /// Networks without an address of another interface.
     apart: BTreeSet<IpPrefix>,
-    /// There are others: of them, what the kernel routes through the device is inside.
+    /// Whether there are others, of which the addresses that the kernel routes through the device are inside.
     around_interfaces: bool,
 }
 
 impl Behind {
-    /// These networks; `others` are the interfaces other than the device.
+    /// Sorts these networks; `others` are the interfaces other than the device.
     #[must_use]
     pub fn new<'a>(networks: &[IpPrefix], others: impl Iterator<Item = &'a Interface>) -> Self {
         let outside: Vec<_> = others.flat_map(|interface| &interface.addresses).collect();
@@ -78,7 +81,7 @@ impl Behind {
 }
 
 impl InsideRanges {
-    /// These and others.
+    /// Union of these and others.
     #[must_use]
     pub fn with(&self, others: &Self) -> Self {
         Self {
@@ -89,19 +92,19 @@ impl InsideRanges {
     }
 }
 
-/// The table that keeps hosts beside the machine out, with what does not change.
+/// The table that keeps other hosts out, with its constant parts.
 pub struct InsideFilter {
     firewall: Firewall,
     device: String,
     /// Other interfaces whose packets pass.
     trusted: Vec<String>,
-    /// Known flows go on: others answer to what came through the tunnel.
+    /// Whether known flows pass: other hosts answer to packets from the tunnel.
     forwards: bool,
     ranges: InsideRanges,
 }
 
 impl InsideFilter {
-    /// A filter of `device`, which has no address yet, with the networks behind the clients of a server.
+    /// Creates a filter of `device`, which has no address yet, with the networks behind a server's clients.
     ///
     /// # Errors
     /// If the kernel has no nftables, or refuses it.
@@ -113,13 +116,13 @@ impl InsideFilter {
         Ok(filter)
     }
 
-    /// What is kept apart now.
+    /// Ranges that are currently protected.
     #[must_use]
     pub fn ranges(&self) -> &InsideRanges {
         &self.ranges
     }
 
-    /// Keeps these apart, in place of the ranges before.
+    /// Protects these ranges, in place of the earlier ones.
     ///
     /// # Errors
     /// If the kernel refuses it; nothing has changed then.
@@ -155,7 +158,7 @@ impl InsideFilter {
         rules.extend(ranges.networks.iter().map(|network| dropped(network, false)));
         rules.extend(behind.iter().map(|set| in_set(set, false)));
         if ranges.behind.around_interfaces {
-            // of multicasts, the kernel has a route through each interface
+            // for multicast, the kernel has a route through each interface
             let many = MULTICAST.map(|range| range.parse().expect("it is a range"));
             rules.extend(many.map(|range| matching(range, false).verdict(Verdict::Accept)));
             rules.push(routed(false));

@@ -1,12 +1,15 @@
-//! What has to be undone and does not go with the device, in a file: written before each change, read after a kill.
+//! Journal of the changes that must be undone and do not disappear with the device: written before each change,
+//! read after a kill.
 //!
-//! One line of JSON for each change: a truncated last line is of a change that was not made yet, and a line
-//! of another form, such as one of another version, is skipped. What is changed again, such as a route that comes and goes with each session,
-//! has one line, so that the file does not grow for as long as the process runs. The process keeps a lock on the file (flock(2)) for as long as it runs, which all see
-//! who see the file: the number of a process would be one of its PID namespace, which others, such as the host of a container, may
-//! not have. Who undoes what was left holds the lock meanwhile. File and directory are root's; a program that has become another user writes by the descriptor that it has
-//! kept. Who reads it later may be root, so that it can contain only routes and the sysctls of forwarding;
-//! what was there of name servers has a file of its own (`resolver/`).
+//! One line of JSON for each change: a truncated last line belongs to a change that was not made yet, and a
+//! line of another form, such as one of another version, is skipped. A repeated change, such as a route that
+//! is added and removed with each session, has one line, so that the file does not grow while the process
+//! runs. The process keeps a lock on the file (flock(2)) while it runs, which is visible to all processes
+//! that see the file: a process ID would be one of its PID namespace, which others, such as the host of a
+//! container, may not share. A process that undoes changes holds the lock meanwhile. File and directory are
+//! owned by root; a program that has become another user writes by the descriptor that it has kept. A later
+//! reader may be root, so the journal can contain only routes and the sysctls of forwarding; earlier name
+//! servers have a file of their own (`resolver/`).
 
 use super::netlink::Netlink;
 use super::{forwarding, resolver};
@@ -23,31 +26,31 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Of a journal: a change takes some hundred bytes, and 256 routes that a server announces are as many. A change that would make it longer is
-/// not made.
+/// Maximum length of a journal: a change takes some hundred bytes, and each of up to 256 announced routes is
+/// one. A change that would exceed it is not made.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// A journal that cannot be used.
 #[derive(Debug, Error)]
 pub enum JournalError {
-    /// The tunnel runs.
+    /// The tunnel is running.
     #[error("the tunnel `{interface}` runs already; `quiclab-tunnel down --interface {interface}` ends it")]
     Running {
         /// Its device.
         interface: String,
     },
-    /// The directory cannot be made or written.
+    /// The directory cannot be created or written.
     #[error("{}: {}", .file.display(), system_reason(.error))]
     Io {
-        /// Which file.
+        /// The file.
         file: PathBuf,
-        /// Why.
+        /// Reason.
         error: io::Error,
     },
 }
 
 impl JournalError {
-    /// The same with the name `to` of a directory in place of `from`.
+    /// Replaces the name `from` of a directory by `to`.
     #[must_use]
     pub fn below(self, from: &Path, to: &Path) -> Self {
         match self {
@@ -63,7 +66,7 @@ impl JournalError {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Change {
-    /// A route that was removed, as rtnetlink has it.
+    /// A route that was removed, in the format of rtnetlink.
     RemovedRoute(Vec<u8>),
     AddedRoute(Vec<u8>),
     Sysctl {
@@ -78,13 +81,13 @@ pub struct Journal {
     file: File,
     /// Changes, each with the length of the file before it.
     changes: Vec<(u64, Change)>,
-    /// The last change was noted already when it was made before.
+    /// Whether the last change was already recorded when it was made before.
     repeated: bool,
     length: u64,
 }
 
 impl Journal {
-    /// Opens the journal in `directory`; what an earlier process has left undone is undone first.
+    /// Opens the journal in `directory`; changes left by an earlier process are undone first.
     ///
     /// # Errors
     /// If that process still runs, or the file cannot be written.
@@ -109,7 +112,7 @@ impl Journal {
         } else {
             self.file.seek(SeekFrom::Start(self.length)).and_then(|_| self.file.write_all(&text))
         };
-        // whoever asked for the change tells of a field, which is not the cause
+        // the caller names a field, which is not the cause
         let named = |error: io::Error| {
             io::Error::new(error.kind(), format!("{}: {}", self.path.display(), system_reason(&error)))
         };
@@ -129,7 +132,7 @@ impl Journal {
         Ok(())
     }
 
-    /// The last change was not made after all. It stays if it was made before.
+    /// Removes the last change, which was not made. It stays if it was made before.
     ///
     /// # Errors
     /// If the file cannot be shortened.
@@ -142,26 +145,26 @@ impl Journal {
         self.file.set_len(before)
     }
 
-    /// `route` is about to be removed.
+    /// Records that `route` is about to be removed.
     ///
     /// # Errors
-    /// If it cannot be written down.
+    /// If it cannot be recorded.
     pub fn note_removed_route(&mut self, route: &RouteMessage) -> io::Result<()> {
         self.note(Change::RemovedRoute(bytes(route)))
     }
 
-    /// `route` is about to be added.
+    /// Records that `route` is about to be added.
     ///
     /// # Errors
-    /// If it cannot be written down.
+    /// If it cannot be recorded.
     pub fn note_added_route(&mut self, route: &RouteMessage) -> io::Result<()> {
         self.note(Change::AddedRoute(bytes(route)))
     }
 
-    /// The sysctl `name` is about to be changed.
+    /// Records that the sysctl `name` is about to be changed.
     ///
     /// # Errors
-    /// If it cannot be written down.
+    /// If it cannot be recorded.
     pub fn note_sysctl(&mut self, name: &str, before: &str) -> io::Result<()> {
         self.note(Change::Sysctl { name: name.to_owned(), before: before.to_owned() })
     }
@@ -189,7 +192,7 @@ fn create(path: &Path) -> io::Result<File> {
             .mode(0o600)
             .custom_flags(libc::O_NOFOLLOW)
             .open(path)?;
-        // whoever asks has its own lock for a moment, and may have removed the file as one that was left
+        // a process that checks has the lock for a moment, and may have removed the file as an abandoned one
         flock(&file, FlockOperation::LockExclusive)?;
         if is_at(path, &file)? {
             return Ok(file);
@@ -197,7 +200,7 @@ fn create(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Whether an open file is the one at `path` still.
+/// Whether an open file is still the one at `path`.
 fn is_at(path: &Path, file: &File) -> io::Result<bool> {
     let (open, found) = (file.metadata()?, fs::symlink_metadata(path));
     Ok(found.is_ok_and(|found| (found.dev(), found.ino()) == (open.dev(), open.ino())))
@@ -224,11 +227,11 @@ fn open(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
 }
 
-/// Undoes what a process that is no more has left; gives the number of changes.
+/// Undoes the changes left by a former process; returns their number.
 ///
 /// # Errors
-/// If the process still runs, a user other than root may write there, or something cannot be undone: the first of it,
-/// after everything was tried.
+/// If the process still runs, a user other than root may write there, or a change cannot be undone: the first such
+/// error, after all were tried.
 pub fn recover(directory: &Path, interface: &str) -> Result<usize, JournalError> {
     let path = directory.join("journal.json");
     let failed = |error| JournalError::Io { file: path.clone(), error };
@@ -248,7 +251,7 @@ pub fn recover(directory: &Path, interface: &str) -> Result<usize, JournalError>
         Err(Errno::WOULDBLOCK) => return Err(JournalError::Running { interface: interface.to_owned() }),
         Err(error) => return Err(failed(error.into())),
     }
-    // what is in a longer file, which no process of this version has written, is undone as far as it is read
+    // a longer file, which no process of this version has written, is undone as far as it is read
     let mut text = Vec::new();
     (&file).take(MAX_BYTES).read_to_end(&mut text).map_err(failed)?;
     let changes = read(&String::from_utf8_lossy(&text));
@@ -268,14 +271,14 @@ fn recover_resolver(directory: &Path) -> Result<usize, JournalError> {
     resolver::recover(directory).map_err(|(file, error)| JournalError::Io { file, error })
 }
 
-/// The changes in a journal, up to the first line that is not whole.
+/// The changes in a journal, up to the first incomplete line.
 fn read(text: &str) -> Vec<Change> {
     let lines = text.lines().map_while(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     lines.filter_map(|line| serde_json::from_value(line).ok()).collect()
 }
 
-/// Undoes changes, each of which may have been made several times: first all that was added goes, so that it keeps nothing out that comes
-/// back then, the last of it first.
+/// Undoes changes, each of which may have been made several times: first removes all additions, the last one
+/// first, so that they do not prevent the restoration of others.
 fn undo(changes: &[Change], netlink: &mut Netlink) {
     let is_added = |change: &&Change| matches!(change, Change::AddedRoute(_));
     let (added, others): (Vec<_>, Vec<_>) = changes.iter().rev().partition(is_added);
@@ -289,7 +292,7 @@ fn undo(changes: &[Change], netlink: &mut Netlink) {
                     done => done,
                 }
             }
-            // it was written down, and could not be changed
+            // it was recorded, and could not be changed
             Change::Sysctl { name, before }
                 if forwarding::is_restorable(name, before)
                     && forwarding::read(name).is_ok_and(|value| value.as_ref() == Some(before)) =>
@@ -298,7 +301,7 @@ fn undo(changes: &[Change], netlink: &mut Netlink) {
             }
             Change::Sysctl { name, before } if forwarding::is_restorable(name, before) => {
                 match forwarding::write(name, before) {
-                    // of an interface that is gone
+                    // of an interface that no longer exists
                     Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                     done => done,
                 }
@@ -359,7 +362,7 @@ mod tests {
         fs::remove_dir_all(&directory).unwrap();
     }
 
-    /// Routes of a family without an address come and go with each session.
+    /// Routes of a family without an address are added and removed with each session.
     #[test]
     fn a_journal_does_not_grow_with_what_is_changed_again() {
         let directory = std::env::temp_dir().join(format!("quiclab-again-{}", std::process::id()));
@@ -368,13 +371,13 @@ mod tests {
             journal.note(sysctl(name)).unwrap();
         }
         let length = fs::metadata(&journal.path).unwrap().len();
-        // what was made before is to be undone, also if it is not made again
+        // a change that was made before must be undone, even if it is not made again
         journal.forget_last().unwrap();
         assert_eq!((journal.changes.len(), fs::metadata(&journal.path).unwrap().len()), (2, length));
         journal.note(sysctl("third")).unwrap();
         journal.forget_last().unwrap();
         assert_eq!((journal.changes.len(), fs::metadata(&journal.path).unwrap().len()), (2, length));
-        // nor beyond what is read
+        // nor beyond the length that is read
         journal.length = MAX_BYTES - 1;
         assert_eq!(journal.note(sysctl("third")).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         assert_eq!(journal.changes.len(), 2);

@@ -1,4 +1,4 @@
-//! Routes, interfaces and their addresses, by rtnetlink (rtnetlink(7)), one request after the other.
+//! Routes, interfaces and their addresses, by rtnetlink (rtnetlink(7)), one request at a time.
 
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader,
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::IpAddr;
 
-/// Longer than what the kernel puts into one datagram of a dump.
+/// Longer than any datagram of a dump from the kernel.
 const BUFFER_BYTES: usize = 1 << 16;
 
 /// A network interface.
@@ -24,7 +24,7 @@ const BUFFER_BYTES: usize = 1 << 16;
 pub struct Interface {
     /// Its number.
     pub index: u32,
-    /// It is up and has a carrier.
+    /// Whether it is up and has a carrier.
     pub running: bool,
     /// Its addresses, without those that other hosts do not reach (link-local of IPv6) or that are not checked yet.
     pub addresses: Vec<IpAddr>,
@@ -54,7 +54,7 @@ impl Netlink {
         Ok(Self { socket, sequence: 0, buffer: vec![0; BUFFER_BYTES] })
     }
 
-    /// Asks the kernel, and gives its answers; an error of it is an error here.
+    /// Sends a request to the kernel, and returns its answers or its error.
     pub(super) fn request(
         &mut self,
         message: RouteNetlinkMessage,
@@ -162,8 +162,7 @@ impl Netlink {
         Ok(indices.iter().filter_map(|index| names.get(index).cloned()).collect())
     }
 
-    /// Sends `destination` through a device: by a new route, or by one in place of an unreachable one or of that to a network of the
-    /// device.
+    /// Routes `destination` through a device: by a new route, or in place of an unreachable one or of that to a network of it.
     ///
     /// # Errors
     /// If the kernel refuses it.
@@ -192,7 +191,7 @@ impl Netlink {
         }
     }
 
-    /// Adds the described route; at once with that, one to the same destination with the same metric goes.
+    /// Adds the described route, and atomically replaces one to the same destination with the same metric.
     ///
     /// # Errors
     /// If the kernel refuses it.
@@ -213,7 +212,7 @@ impl Netlink {
     }
 
     /// Routes of the main table to exactly `destination`, at the metric of quiclab's routes, through other devices
-    /// than `device`, or to nowhere.
+    /// than `device`, or without a next hop.
     ///
     /// # Errors
     /// If the kernel refuses it.
@@ -253,10 +252,11 @@ impl Netlink {
         Ok(routes.filter(same).collect())
     }
 
-    /// A route to `host` alone that goes where packets to it go now; `None` if it is on this machine or next to it.
+    /// Host route to `host` along the current route to it; `None` if it is on this machine or on a directly
+    /// connected network.
     ///
     /// # Errors
-    /// If the kernel refuses it, or knows no way.
+    /// If the kernel refuses it, or has no route.
     pub fn way_to(&mut self, host: IpAddr) -> io::Result<Option<RouteMessage>> {
         let mut asked = RouteMessage::default();
         asked.header.address_family = family(host);
@@ -284,7 +284,7 @@ impl Netlink {
     }
 }
 
-/// What the kernel takes for IPv6 where no metric is given (IP6_RT_PRIO_USER).
+/// Default metric of the kernel for IPv6 (IP6_RT_PRIO_USER).
 const METRIC_IPV6: u32 = 1024;
 
 fn family(address: IpAddr) -> AddressFamily {
@@ -298,7 +298,7 @@ fn route_address(address: IpAddr) -> RouteAddress {
     }
 }
 
-/// A route of the main table to `destination`, which leads nowhere yet.
+/// A route of the main table to `destination`, without a next hop.
 fn empty(destination: IpPrefix) -> RouteMessage {
     let mut route = RouteMessage::default();
     route.header.address_family = family(destination.network());
@@ -320,7 +320,7 @@ fn through(destination: IpPrefix, device: u32) -> RouteMessage {
     route
 }
 
-/// A route through a device that counts while none with the metric of the kernel's own, or of quiclab's, is there.
+/// A route through a device that applies while there is none with the kernel's or quiclab's metric.
 pub(super) fn held(destination: IpPrefix, device: u32) -> RouteMessage {
     let mut route = through(destination, device);
     let metric = if destination.is_ipv4() { 1 } else { METRIC_IPV6 + 1 };
@@ -328,7 +328,7 @@ pub(super) fn held(destination: IpPrefix, device: u32) -> RouteMessage {
     route
 }
 
-/// Packets to `destination` go nowhere, and their sender is told.
+/// A route that makes `destination` unreachable, with an error to senders.
 pub(super) fn unreachable(destination: IpPrefix) -> RouteMessage {
     let mut route = empty(destination);
     route.header.kind = RouteType::Unreachable;
@@ -340,7 +340,7 @@ fn usable_address(message: &AddressMessage) -> Option<IpAddr> {
     if message.header.flags.intersects(Flags::Tentative | Flags::Dadfailed) {
         return None;
     }
-    // on links between two ends `Address` is the other one's, `Local` the own
+    // on point-to-point links `Address` is the peer's address, `Local` the own one
     let mut found = None;
     for attribute in &message.attributes {
         match attribute {

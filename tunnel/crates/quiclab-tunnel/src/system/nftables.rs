@@ -1,8 +1,8 @@
 //! Tables of nftables by netlink, each replaced or removed in one transaction (linux/netfilter/nf_tables.h).
 //!
-//! What a table holds is written in the terms of `nft`; `nft list table inet NAME` shows it. From Linux 6.9 on a table
-//! belongs to its socket, so that `nft flush ruleset` of a firewall does not remove it while the program runs, and stays
-//! after it (NFT_TABLE_F_OWNER, NFT_TABLE_F_PERSIST). On older kernels it has no owner.
+//! The content of a table is written in the terms of `nft`; `nft list table inet NAME` shows it. From Linux 6.9 on a
+//! table belongs to its socket, so that `nft flush ruleset` of a firewall does not remove it while the program runs, and
+//! stays after it (NFT_TABLE_F_OWNER, NFT_TABLE_F_PERSIST). On older kernels it has no owner.
 
 mod message;
 mod rule;
@@ -23,17 +23,17 @@ use std::io;
 use std::time::Duration;
 
 const OWNER_AND_PERSIST: u32 = 2 | 4;
-/// The kernel answers at once; a missing answer must not stop the program.
+/// Maximum wait for the kernel, which answers immediately; a missing answer must not stop the program.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Where a chain sees packets (NF_INET_*).
+/// Hook at which a chain sees packets (NF_INET_*).
 #[derive(Clone, Copy)]
 pub enum Hook {
-    /// Everything that arrives, before routing.
+    /// All received packets, before routing.
     Prerouting = 0,
-    /// What this machine forwards.
+    /// Packets that this machine forwards.
     Forward = 2,
-    /// Everything that leaves, after routing.
+    /// All outgoing packets, after routing.
     Postrouting = 4,
 }
 
@@ -43,11 +43,11 @@ pub struct Chain {
     pub name: &'static str,
     /// `filter` or `nat`.
     pub kind: &'static str,
-    /// Where.
+    /// Its hook.
     pub hook: Hook,
     /// Its order among the chains of the hook.
     pub priority: i32,
-    /// What happens where no rule decides.
+    /// Verdict if no rule decides.
     pub policy: Verdict,
     /// Its rules, in order.
     pub rules: Vec<Rule>,
@@ -87,7 +87,7 @@ impl Table {
         }
     }
 
-    /// Sets the table, in place of what it held: at no moment there is neither.
+    /// Replaces the content of the table; at each moment the old or the new content applies.
     ///
     /// # Errors
     /// If the kernel has no nftables, or refuses it; nothing has changed then.
@@ -103,7 +103,7 @@ impl Table {
         }
     }
 
-    /// Removes it; whether there was one.
+    /// Removes it; returns whether there was one.
     ///
     /// # Errors
     /// If the kernel has no nftables, or refuses it.
@@ -144,10 +144,11 @@ impl Table {
         self.exchange(request, |_, _| ())
     }
 
-    /// The same; gives the kind and the content of each answer that is neither an error nor the end.
+    /// Sends a request; passes the kind and the content of each answer that is neither an error nor the end
+    /// to `each`.
     fn exchange(&mut self, request: Request, mut each: impl FnMut(u16, &[u8])) -> io::Result<()> {
         let mut buffer = vec![0; 1 << 16];
-        // what is left of a request that failed would take the place of the answers
+        // answers to a failed request would be mistaken for those to this one
         while self.receive(&mut buffer, libc::MSG_DONTWAIT).is_ok() {}
         self.sequence = request.last;
         self.make_room(request.bytes.len())?;
@@ -176,7 +177,7 @@ impl Table {
         }
     }
 
-    /// Receives what the kernel has answered. Of more errors than there is room for, the first ones are there.
+    /// Receives an answer of the kernel. If there are more errors than fit, the first ones are received.
     fn receive(&self, buffer: &mut [u8], flags: i32) -> io::Result<usize> {
         match self.socket.recv(&mut &mut *buffer, flags) {
             Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
@@ -186,13 +187,13 @@ impl Table {
         }
     }
 
-    /// Lets the socket send so many bytes at once: a transaction is one datagram.
+    /// Enlarges the send buffer for `bytes`: a transaction is one datagram.
     fn make_room(&self, bytes: usize) -> io::Result<()> {
         let socket = Fd(&self.socket);
-        // what the kernel adds is less (netlink_sendmsg, net/netlink/af_netlink.c)
+        // the kernel adds less (netlink_sendmsg, net/netlink/af_netlink.c)
         let needed = bytes + 1024;
         if sockopt::socket_send_buffer_size(&socket)? < needed {
-            // the limit of the system is not for who may change the network
+            // the limit of the system does not apply to a process that may change the network
             sockopt::set_socket_send_buffer_size_force(&socket, needed)
                 .or_else(|_| sockopt::set_socket_send_buffer_size(&socket, needed))?;
         }
@@ -200,7 +201,7 @@ impl Table {
     }
 }
 
-/// The transaction that sets a table, in place of one that exists.
+/// Transaction that sets a table, in place of an existing one.
 fn table(name: &str, exists: bool, flags: u32, sets: &[Set], chains: &[Chain], last: u32) -> Request {
     let mut request = Request::batch(last);
     if exists {

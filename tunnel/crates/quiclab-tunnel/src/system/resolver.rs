@@ -1,14 +1,15 @@
-//! Name servers of the machine, in the way that it has: resolvconf(8), systemd-resolved, or /etc/resolv.conf.
+//! Name servers of the machine, by the method that it supports: resolvconf(8), systemd-resolved, or
+//! /etc/resolv.conf.
 //!
-//! | way | set | restored |
+//! | method | set | restored |
 //! | --- | --- | --- |
-//! | `resolvconf`, if it can make name servers the only ones, as openresolv can and that of Debian cannot | by that program (`-m 0 -x`, as wg-quick(8) does) | by that program, as root |
-//! | systemd-resolved, if /etc/resolv.conf names its stub | by `resolvectl`, for the device and all names (`~.`) | it goes with the device |
-//! | /etc/resolv.conf | its text is replaced in place | by its descriptor, which outlives root's privileges |
+//! | `resolvconf`, if it can make name servers exclusive, as openresolv can and that of Debian cannot | by that program (`-m 0 -x`, as in wg-quick(8)) | by that program, as root |
+//! | systemd-resolved, if /etc/resolv.conf names its stub | by `resolvectl`, for the device and all names (`~.`) | removed with the device |
+//! | /etc/resolv.conf | its text is replaced in place | by its descriptor, which remains usable without root's privileges |
 //!
-//! What has to be undone is written into a file beside the journal before it is done. The journal does not hold it, because
-//! a program without root's privileges goes on writing that, and root must not take the text of a system file from it.
-//! A file that has another text than the one written here was changed by another program, and stays as it is.
+//! Changes to undo are written to a file next to the journal before they are made. The journal does not contain them,
+//! because a program without root's privileges continues to write it, and root must not take the text of a system file from
+//! it. A file whose text is not the one written here was changed by another program, and is left unchanged.
 
 mod file;
 mod programs;
@@ -24,10 +25,10 @@ use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Name of the file with what has to be undone.
+/// Name of the file with the change to undo.
 const RECORD: &str = "resolver.json";
 
-/// What has to be undone.
+/// A change to undo.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 enum Change {
@@ -45,7 +46,7 @@ pub struct Resolver {
 }
 
 impl Resolver {
-    /// Whether this process may set name servers, as far as that shows before there is a device. Nothing is changed.
+    /// Checks that this process may set name servers, as far as this is possible without a device. Makes no changes.
     ///
     /// # Errors
     /// If it may not.
@@ -56,11 +57,12 @@ impl Resolver {
                 false => Err(io::Error::new(io::ErrorKind::PermissionDenied, "only root can use resolvconf")),
             };
         }
-        // that systemd-resolved lets this user set them shows when it is asked
+        // whether systemd-resolved permits this user to set them is known only from a request
         if find("resolvectl").is_some() && asks_resolved() { Ok(()) } else { open_file().map(drop) }
     }
 
-    /// Makes `servers` the only ones that the machine asks, by way of `device`; `directory` is that of the journal.
+    /// Makes `servers` the only ones that the machine queries, through `device`; `directory` is the
+    /// journal's.
     ///
     /// # Errors
     /// If a file cannot be written, or a program fails.
@@ -86,7 +88,8 @@ impl Resolver {
         Ok(resolver)
     }
 
-    /// Whether `servers` are the only ones now; otherwise everything is as before.
+    /// Sets `servers` by resolvconf; returns whether they are now the only ones, else restores the former
+    /// state.
     fn set_by_resolvconf(
         &mut self,
         program: &Path,
@@ -115,13 +118,13 @@ impl Resolver {
         Ok(())
     }
 
-    /// Whether restoring takes a program.
+    /// Whether restoring requires a program.
     #[must_use]
     pub fn runs_a_program(&self) -> bool {
         matches!(self.change, Some(Change::Resolvconf { .. }))
     }
 
-    /// Restores what was there before, as far as this process may.
+    /// Restores the former state, as far as this process may.
     pub fn restore(&mut self) {
         let done = match (self.change.take(), &mut self.file) {
             (Some(Change::File { before, written }), Some(file)) => undo_file(file, &before, &written),
@@ -129,7 +132,7 @@ impl Resolver {
             _ => Ok(()),
         };
         match done {
-            // of a program that has become another user, `down` as root removes it; it does no harm
+            // if the program has become another user, `down` as root removes it; until then it is harmless
             Ok(()) => drop(fs::remove_file(&self.record)),
             Err(error) => {
                 tracing::warn!(%error, "name servers not restored; `quiclab-tunnel down` as root restores them");
@@ -144,11 +147,11 @@ impl Drop for Resolver {
     }
 }
 
-/// Undoes what a process that is no more has left in `directory`, which only root can write to; returns the number of
-/// changes.
+/// Undoes the changes that a former process has left in `directory`, which only root can write to; returns their
+/// number.
 ///
 /// # Errors
-/// If the record cannot be read, or what it says not be undone, with the file; the record stays.
+/// If the record cannot be read, or its change not be undone, with the file; the record stays.
 pub fn recover(directory: &Path) -> Result<usize, (PathBuf, io::Error)> {
     let record = directory.join(RECORD);
     let of_record = |error| (record.clone(), error);
@@ -157,7 +160,7 @@ pub fn recover(directory: &Path) -> Result<usize, (PathBuf, io::Error)> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         read => read.map_err(of_record)?,
     };
-    // a truncated record is of a change that was not made
+    // a truncated record belongs to a change that was not made
     let change: Option<Change> = serde_json::from_str(&contents(&mut file).map_err(of_record)?).ok();
     let undone = match change {
         None => 0,

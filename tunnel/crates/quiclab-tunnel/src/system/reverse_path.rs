@@ -1,8 +1,10 @@
 //! The kernel's filter of source addresses (`rp_filter`, RFC 3704; Documentation/networking/ip-sysctl.rst of Linux).
 //!
-//! Strict, it drops what comes on another interface than the one that packets to its source would take. Packets of the server are such ones: routes to
-//! it lead through the tunnel, or through the first uplink. The filter of an interface is the larger value of its own and that of `all`.
-//! IPv6 has none. It is not changed here: loose, a host on an uplink could send to the addresses inside (CVE-2019-14899).
+//! A strict filter drops packets that arrive on an interface other than that of the route to their source.
+//! This applies to packets of the server: routes to it lead through the tunnel, or through the first uplink.
+//! The filter of an interface is the larger value of its own and that of `all`. IPv6 has none. It is not
+//! changed here: with a loose filter, a host on an uplink could send to the addresses inside
+//! (CVE-2019-14899).
 
 use super::forwarding::read;
 use std::io;
@@ -10,7 +12,7 @@ use std::io;
 const STRICT: &str = "1";
 const LOOSE: &str = "2";
 
-/// Whether the filter of an interface drops what a server sends, if the way to it leads through another one.
+/// Whether the filter of an interface drops packets of a server if the route to it leads through another one.
 ///
 /// # Errors
 /// If a sysctl cannot be read.

@@ -1,4 +1,4 @@
-//! Routes through the device, those of destinations that lead nowhere, and those to servers, which must not lead through it.
+//! Routes through the device, unreachable routes, and routes to servers, which must not lead through it.
 
 use super::{Machine, netlink};
 use quiclab_core::ip::IpPrefix;
@@ -7,11 +7,11 @@ use std::io;
 use std::net::IpAddr;
 
 impl Machine {
-    /// Sends the destinations `through` the device, and none else beside its own networks; those in `unreachable` lead
-    /// nowhere, so that no other route takes their packets.
+    /// Routes exactly the destinations `through` through the device, in addition to its own networks; those in
+    /// `unreachable` become unreachable, so that no other route takes their packets.
     ///
-    /// A default route becomes two halves, which go before any default route without touching it: sockets bound to an
-    /// interface go on using that. Another route to the same destination gives way until the end.
+    /// A default route becomes two halves, which take precedence over any default route without changing it: sockets
+    /// bound to an interface still use that. Another route to the same destination is removed until the end.
     ///
     /// # Errors
     /// If the kernel refuses one.
@@ -19,7 +19,7 @@ impl Machine {
         let wanted = |routes: &[IpPrefix]| routes.iter().flat_map(|route| halves(*route)).collect();
         let (through, unreachable): (BTreeSet<IpPrefix>, BTreeSet<IpPrefix>) =
             (wanted(through), wanted(unreachable));
-        // new ones first: a destination may be in one of before and in another one now
+        // new ones first: a destination may be in an old route and in a new one
         for &route in &through {
             if !self.routes.contains(&route) {
                 if !self.unreachable.remove(&route) {
@@ -46,7 +46,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Packets to a destination lead nowhere from now on, whether they have gone through the device or not.
+    /// Makes a destination unreachable, whether its packets have gone through the device or not.
     fn add_unreachable(&mut self, route: IpPrefix) -> io::Result<()> {
         let message = netlink::unreachable(route);
         if self.routes.remove(&route) {
@@ -62,18 +62,18 @@ impl Machine {
         Ok(())
     }
 
-    /// Whether some destinations lead nowhere.
+    /// Whether there are unreachable destinations.
     #[must_use]
     pub fn has_unreachable_routes(&self) -> bool {
         !self.unreachable.is_empty()
     }
 
-    /// Routes of others to the same destination give way until the end. One that leads nowhere stays until a route through the
-    /// device takes its place.
+    /// Removes routes of others to the same destination until the end. An unreachable one stays until a route through the
+    /// device replaces it.
     fn replace_routes_to(&mut self, route: IpPrefix) -> io::Result<()> {
         let is_own = self.ways.iter().any(|(server, is_added)| *is_added && IpPrefix::host(*server) == route);
         for other in self.netlink.routes_to(route, self.index)? {
-            // a way of this program does not come back
+            // a route of this program is not restored
             if !is_own {
                 self.journal.note_removed_route(&other)?;
             }
@@ -84,7 +84,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Keeps the way to a server as it is now, whatever routes lead through the device: for paths that are not bound to an
+    /// Keeps the current route to a server, whatever routes lead through the device: for paths that are not bound to an
     /// interface.
     ///
     /// # Errors
@@ -106,7 +106,7 @@ impl Machine {
     }
 }
 
-/// A default route as two routes that are more specific than any default route.
+/// Splits a default route into two routes that are more specific than any default route.
 fn halves(route: IpPrefix) -> Vec<IpPrefix> {
     if route.length() > 0 {
         return vec![route];

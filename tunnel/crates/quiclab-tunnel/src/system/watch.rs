@@ -1,4 +1,5 @@
-//! Tells when interfaces or addresses change: they are read anew then (rtnetlink(7), groups of NETLINK_ROUTE).
+//! Notification of changes of interfaces or addresses, which are then read again (rtnetlink(7), groups of
+//! NETLINK_ROUTE).
 
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;

@@ -1,19 +1,19 @@
-//! What has happened between two statuses of a tunnel.
+//! Differences between two statuses of a tunnel.
 
 use crate::status::{PathStatus, SessionStatus, Status};
 
-/// What a session has done since an earlier status; each value is `None` without one, or if it began anew meanwhile.
+/// Activity of a session since an earlier status; values are `None` without one, or after a restart.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct SessionRates {
-    /// Bits of packets inside per second, over all paths.
+    /// Bits of inner packets sent per second, over all paths.
     pub(super) sent: Option<f64>,
-    /// Likewise in the other direction.
+    /// Bits of inner packets received per second, over all paths.
     pub(super) received: Option<f64>,
-    /// Mean time in the queue of packets that have left it, in ms; `None` also if none has.
+    /// Mean time in the queue of packets that have left it, in ms; also `None` if none has.
     pub(super) wait_ms: Option<f64>,
     /// Packets per second that the queue has dropped.
     pub(super) dropped: Option<f64>,
-    /// Packets per second that were sent again.
+    /// Packets per second that were retransmitted.
     pub(super) repaired: Option<f64>,
 }
 
@@ -29,11 +29,11 @@ pub(super) struct Between<'a> {
 impl<'a> Between<'a> {
     pub(super) fn new(before: Option<&'a Status>, now: &Status) -> Self {
         let seconds = before.map_or(0.0, |before| now.uptime_seconds - before.uptime_seconds);
-        // not greater: the program has begun anew
+        // not greater: the program has restarted
         Self { before: before.filter(|_| seconds > 0.0), seconds }
     }
 
-    /// The rate of a counter; `None` if it has begun anew.
+    /// The rate of a counter; `None` if it has restarted.
     fn rate(&self, before: f64, now: f64) -> Option<f64> {
         (now >= before).then(|| (now - before) / self.seconds)
     }

@@ -1,6 +1,6 @@
-//! A terminal whose screen is drawn anew, in one write and line by line over what was there, so that it does not flicker.
-//! Escape sequences are those of ECMA-48 and xterm, which every terminal of today has; a terminal with synchronized output
-//! (mode 2026) shows each picture at once, and others ignore that mode.
+//! A terminal whose screen is redrawn, in one write and line by line over the former content, so that it does not flicker.
+//! Escape sequences are those of ECMA-48 and xterm, which every current terminal supports; a terminal with synchronized
+//! output (mode 2026) shows each frame at once, and others ignore that mode.
 
 use super::view::{Line, Style};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 /// Alternate screen, cursor hidden, no wrapping of lines.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
 const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
-/// Size of a terminal that does not tell its own.
+/// Size of a terminal that does not report its own.
 const USUAL_SIZE: (usize, usize) = (24, 80);
 
-/// What [`Terminal::wait`] has waited for.
+/// Event that ends [`Terminal::wait`].
 pub(super) enum Input {
     /// The user or a signal ends it.
     End,
-    /// The user goes down so many lines.
+    /// The user scrolls down by this number of lines.
     Scroll(isize),
     /// The terminal has another size.
     Resized,
@@ -29,17 +29,17 @@ pub(super) enum Input {
     Due,
 }
 
-/// The terminal, as it was before once this is dropped.
+/// The terminal, restored to its former state on drop.
 pub(super) struct Terminal {
     before: Termios,
     ends: UnixStream,
     resized: UnixStream,
-    /// When the next status is due; `None`: not decided yet.
+    /// Time at which the next status is due; `None`: not decided yet.
     due: Option<Instant>,
 }
 
 impl Terminal {
-    /// Takes the terminal of standard input and output.
+    /// Opens the terminal of standard input and output.
     pub(super) fn open() -> io::Result<Self> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
         let ends = crate::daemon::receive(&[SIGINT, SIGTERM, SIGHUP])?;
@@ -53,8 +53,8 @@ impl Terminal {
         Ok(terminal)
     }
 
-    /// Shows what fits of `lines`, the first one always and the others from `scrolled` on; returns by how much they are
-    /// scrolled, which is less where they end.
+    /// Shows as many of `lines` as fit, the first one always and the others from `scrolled` on; returns the actual
+    /// scroll offset, which is smaller at the end of the lines.
     pub(super) fn draw(&self, lines: &[Line], scrolled: usize) -> io::Result<usize> {
         let size = tcgetwinsize(io::stdout()).ok().map(|size| (size.ws_row.into(), size.ws_col.into()));
         let (rows, columns) = size.filter(|(rows, columns)| rows * columns > 0).unwrap_or(USUAL_SIZE);
@@ -113,10 +113,10 @@ fn show(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// What a read of the keyboard means; `None`: nothing here. An empty read is the end of the terminal.
+/// Meaning of a read from the keyboard; `None` if it has none. An empty read is the end of the terminal.
 fn key(read: &[u8]) -> Option<Input> {
     match read {
-        // Ctrl-C and Ctrl-D come as bytes
+        // Ctrl-C and Ctrl-D are read as bytes
         [] | [b'q' | b'Q' | 3 | 4, ..] => Some(Input::End),
         [b'k', ..] | b"\x1b[A" | b"\x1bOA" => Some(Input::Scroll(-1)),
         [b'j', ..] | b"\x1b[B" | b"\x1bOB" => Some(Input::Scroll(1)),
@@ -126,7 +126,7 @@ fn key(read: &[u8]) -> Option<Input> {
     }
 }
 
-/// The escape sequences and texts of a screen, and by how many lines it is scrolled.
+/// Escape sequences and texts of a screen, and its scroll offset.
 fn picture(lines: &[Line], scrolled: usize, rows: usize, columns: usize) -> (String, usize) {
     let below = rows.saturating_sub(1);
     let rest = lines.get(1..).unwrap_or_default();

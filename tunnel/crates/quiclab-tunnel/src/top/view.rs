@@ -3,37 +3,38 @@
 use super::rates::{Between, SessionRates};
 use crate::status::{FlowStatus, MtuSearchState, PathStatus, SessionStatus, Status};
 
-/// How a line is shown on a terminal.
+/// Style of a line on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// As it is.
+    /// Unchanged.
     Plain,
     /// In bold.
     Title,
     /// Dimmed: the names of columns.
     Columns,
-    /// In red: something does not work.
+    /// In red: a failure.
     Alert,
 }
 
 /// A line of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// How it is shown.
+    /// Its style.
     pub style: Style,
     /// Its text.
     pub text: String,
 }
 
 impl Line {
-    /// A line.
+    /// Creates a line.
     #[must_use]
     pub fn new(style: Style, text: String) -> Self {
         Self { style, text }
     }
 }
 
-/// What a tunnel does now, with rates since the status `before`. Sessions are in the order of their names.
+/// Lines about the current state of a tunnel, with rates since the status `before`. Sessions are in the order
+/// of their names.
 #[must_use]
 pub fn lines(before: Option<&Status>, now: &Status) -> Vec<Line> {
     let between = Between::new(before, now);
@@ -121,7 +122,7 @@ fn add_session(out: &mut Vec<Line>, session: &SessionStatus, rates: &SessionRate
 
 fn add_path(out: &mut Vec<Line>, path: &PathStatus, [sent, received]: [Option<f64>; 2]) {
     let mtu = path.mtu_bytes.map_or_else(|| "-".to_owned(), |mtu| mtu.to_string());
-    // `+`: a longer packet may turn out to pass
+    // `+`: a longer packet may be found to pass
     let searching = if path.mtu_search == Some(MtuSearchState::Searching) { "+" } else { "" };
     let text = format!(
         "  {:<12} {:<5} {:>13} {:>13} {:>9} {:>7} {:>6} {:>10} {:>10}  {}",

@@ -1,4 +1,4 @@
-//! Addresses of the client inside that change during a session, because the server assigns others.
+//! Inner addresses of the client that change during a session, because the server assigns others.
 
 use super::lab::{Lab, until};
 use super::leaks::give_default_routes;
@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Destinations of both families, of the client's routes.
 const OF_ROUTES: [&str; 2] = ["10.99.1.1:5353", "[fd99::1]:5353"];
-/// The same of its networks.
+/// Destinations in its networks.
 const OF_NETWORKS: [&str; 2] = ["10.77.0.200:5353", "[fd77::200]:5353"];
 
-/// Sends datagrams to all of these without a break, until it is told to stop.
+/// Sends datagrams to all of these continuously, until it is stopped.
 fn send_to_all(
     lab: &Lab,
     stop: &Arc<AtomicBool>,
@@ -25,7 +25,7 @@ fn send_to_all(
         while !stop.load(Ordering::Relaxed) {
             for to in &destinations {
                 let socket = if to.starts_with('[') { &ipv6 } else { &ipv4 };
-                // an error tells that it leads nowhere, or to a full queue
+                // an error means an unreachable destination or a full queue
                 sent += u64::from(socket.send_to(b"secret", to).is_ok());
             }
         }
@@ -33,7 +33,7 @@ fn send_to_all(
     })
 }
 
-/// Counts what arrives of it at the server, which has the first of these addresses.
+/// Counts its arrivals at the server, which has the first of these addresses.
 fn count_arrivals(lab: &Lab) -> Arc<AtomicU64> {
     lab.ip('s', "addr add 10.99.1.1/32 dev lo");
     let (socket, arrived) = (lab.socket('s', OF_ROUTES[0]), Arc::new(AtomicU64::new(0)));
@@ -50,8 +50,8 @@ fn addresses(lab: &Lab) -> String {
     lab.ip('c', &format!("addr show dev {}", lab.device('c')))
 }
 
-/// A client with default routes beside the tunnel, and routes of both families through it. Without a kill switch, these are all that
-/// keeps packets inside.
+/// A client with default routes outside the tunnel, and routes of both families through it. Without a kill
+/// switch, only these keep packets inside.
 fn lab() -> Option<Lab> {
     let mut lab = Lab::new()?;
     give_default_routes(&lab);
@@ -159,7 +159,7 @@ fn nothing_leaves_in_clear_while_a_family_comes_and_goes() {
     assert!(!ipv4.contains("10.99.0.0") && !ipv6.contains("fd99:"), "{ipv4}{ipv6}");
 }
 
-/// What the administrator has set so that nothing leaves without the tunnel gives way to its routes, and is there again afterwards.
+/// Routes of the administrator that block packets without the tunnel are replaced by its routes, and restored afterwards.
 #[test]
 fn a_route_to_nowhere_of_the_administrator_comes_back() {
     let Some(mut lab) = Lab::new() else { return };

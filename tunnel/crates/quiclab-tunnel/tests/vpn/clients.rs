@@ -7,21 +7,21 @@ use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::time::Duration;
 
-/// Of the lines of the first five, in Mbit/s.
+/// Rates of the links of the first five, in Mbit/s.
 const RATES: [u32; 5] = [4, 6, 8, 10, 12];
-/// Of what a line carries, the part that is TCP payload inside: 1348 of 1400 bytes, which are 1490 on the line; less the slow
+/// Minimum share of a link's rate that is inner TCP payload: 1348 of 1400 bytes, which are 1490 on the link; minus the slow
 /// start and acknowledgements of the other direction. Of the rest, as much again may be lost to drops.
 pub(super) const MIN_SHARE: f64 = 0.7;
 
-/// As many of the hosts [`CLIENTS`] as there are rates, each with a key of its own that the server knows by the host's letter, and
-/// with an uplink of its own that carries so many Mbit/s in each direction.
+/// Adds as many of the hosts [`CLIENTS`] as there are rates, each with a key of its own that the server knows by the host's
+/// letter, and with an uplink of its own that carries its rate in each direction.
 pub(super) fn add_clients(lab: &Lab, rates: &[u32]) {
     let mut peers = String::new();
     for ((number, host), rate) in (10..).zip(CLIENTS).zip(rates) {
         let device = format!("s{host}");
         lab.add_host(host, 's', &device, number);
         for (host, device) in [(host, "eth0"), ('s', device.as_str())] {
-            // as much as the carrier may send at once, and 50 ms
+            // the maximum burst of the carrier, and 50 ms
             let limit = format!("tbf rate {rate}mbit burst 64kb latency 50ms");
             let name = lab.host(host);
             let add = ["-n", &name, "qdisc", "add", "dev", device, "root"];
@@ -97,7 +97,7 @@ fn five_clients_have_their_own_addresses_and_the_rates_of_their_lines() {
             while stream.write_all(&[7; 1 << 16]).is_ok() {}
         }));
     }
-    // a second's worth of its line each, so that slow start is over
+    // bytes of one second of its link each, so that slow start is over
     let done = |from: &BTreeMap<String, f64>, seconds: f64, now: &BTreeMap<String, f64>| {
         let lines = clients.iter().zip(RATES);
         lines.into_iter().all(|(host, rate)| {
@@ -113,7 +113,7 @@ fn five_clients_have_their_own_addresses_and_the_rates_of_their_lines() {
     for (host, line) in clients.iter().map(ToString::to_string).zip(RATES) {
         let rate = (after[&host] - before[&host]) * 8e-6 / (ended - began);
         eprintln!("client {host} on {line} Mbit/s: {rate:.1} Mbit/s inside");
-        // each has got its share; how fast depends on the machine, too, and no faster than its line
+        // each has its share; the rate also depends on the machine, and does not exceed that of its link
         assert!(rate / f64::from(line) < 1.02, "{host}: {rate} of {line}");
     }
 }

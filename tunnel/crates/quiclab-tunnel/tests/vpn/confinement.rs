@@ -1,4 +1,4 @@
-//! What the program may do after set-up, and that nothing of it stays after a kill.
+//! Privileges of the program after setup, and cleanup after a kill.
 
 use super::lab::{Lab, until};
 use std::path::Path;
@@ -28,7 +28,7 @@ fn the_next_start_undoes_what_a_killed_server_has_left() {
         lab.kill('s');
         assert!(directory.exists());
     }
-    // without forwarding: what is undone is not set again
+    // without forwarding: a setting that is undone is not set again
     lab.edit("server.toml", "forward = true", "forward = false");
     lab.start('s');
     until("the server is up", || lab.status('s')["role"] == "server");

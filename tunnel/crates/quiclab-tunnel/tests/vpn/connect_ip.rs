@@ -1,4 +1,4 @@
-//! CONNECT-IP: between two ends of ours, and against connect-ip-go on quic-go in both roles.
+//! CONNECT-IP: between two ends of quiclab, and with connect-ip-go on quic-go in both roles.
 
 use super::faults::one_path;
 use super::lab::{Lab, needs, succeed, until};
@@ -10,8 +10,8 @@ use std::time::Duration;
 const STRANGER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../adapters/bin/quiclab-connect-ip-go");
 const PATH: &str = "/.well-known/masque/ip/*/*/";
 
-/// A lab whose ends have certificates of their keys, and speak CONNECT-IP on port 443 over one path; `None` with a message
-/// where that is not possible.
+/// A lab whose ends have certificates of their keys, and use CONNECT-IP on port 443 over one path; `None` with a message
+/// if that is not possible.
 fn lab() -> Option<Lab> {
     let lab = Some(needs::has_openssl()).filter(|has| *has).and_then(|_| Lab::new())?;
     for end in ["server", "client", "other"] {
@@ -27,7 +27,8 @@ fn lab() -> Option<Lab> {
     Some(lab)
 }
 
-/// The program on connect-ip-go, with what both of its roles need; `None` with a message where it was not built.
+/// The program based on connect-ip-go, with the arguments common to both of its roles; `None` with a message if
+/// it was not built.
 fn stranger(lab: &Lab, role: &str, own: &str, known: &str) -> Option<Vec<String>> {
     let why = format!("{STRANGER} is missing; `make adapters` builds it where Go is installed");
     if !needs::has(Path::new(STRANGER).exists(), &why) {
@@ -52,7 +53,7 @@ fn stranger(lab: &Lab, role: &str, own: &str, known: &str) -> Option<Vec<String>
     Some(words.map(str::to_owned).to_vec())
 }
 
-/// Both families in both directions, many packets of full size, and pings.
+/// Checks both families in both directions, many packets of full size, and pings.
 fn carries(lab: &Lab) {
     for address in [IPV4, IPV6] {
         lab.echo('s', address);
@@ -71,7 +72,7 @@ fn carries(lab: &Lab) {
 #[test]
 fn both_ends_of_ours_beside_the_protocol_of_the_tunnel() {
     let Some(mut lab) = lab() else { return };
-    // another client speaks the tunnel's own protocol with the same server
+    // another client uses the tunnel's own protocol with the same server
     let [_, client, other] = &lab.keys;
     let peer = format!("public_key = \"{client}\"\n");
     let peers = format!("{peer}[[server.peers]]\nname = \"other\"\npublic_key = \"{other}\"\n");
@@ -157,7 +158,7 @@ fn a_reload_reads_certificates_again() {
         until("a session, or a refusal", || lab.is_open() || lab.log("client")[log..].contains("refused"));
         lab.is_open()
     };
-    // what is no certificate, or one of another key, changes nothing: neither the certificate nor the peers
+    // an invalid certificate, or one of another key, changes nothing: neither the certificate nor the peers
     let good = std::fs::read_to_string(lab.file("server.pem")).unwrap();
     let other = std::fs::read_to_string(lab.file("other.pem")).unwrap();
     let peer = format!("[[server.peers]]\nname = \"other\"\npublic_key = \"{}\"\n", lab.keys[2]);
@@ -177,7 +178,7 @@ fn a_reload_reads_certificates_again() {
     }
     assert!(connects_again(&mut lab), "with the certificate from before");
     lab.edit("server.toml", &peer, "");
-    // the process may not read a key of root any more, and need not for a new certificate of the same key
+    // the process may no longer read a key of root, and need not for a new certificate of the same key
     lab.certify("server");
     let new = std::fs::read_to_string(lab.file("server.pem")).unwrap();
     assert_ne!(new, good, "another serial number");
@@ -229,7 +230,7 @@ fn a_reload_of_a_client_reads_authorities_again() {
         "configuration reloaded: the authorities decide which server is known, other certificates from now on\n"
     );
     until("a session", || lab.is_open());
-    // another authority beside it closes nothing; without it, its server is not trusted any more
+    // an additional authority closes no session; without the first, its server is no longer trusted
     let other = std::fs::read_to_string(lab.file("other.pem")).unwrap();
     let both = std::fs::read_to_string(lab.file("ca.pem")).unwrap() + &other;
     let log = lab.log("client").len();
@@ -265,7 +266,7 @@ fn our_client_and_connect_ip_go() {
     until("a session", || lab.is_open());
     assert!(lab.said(&said).contains("asked for [0.0.0.0/32 ::/128]"), "{}", lab.said(&said));
     carries(&lab);
-    // what it does not know it does not let in
+    // an unknown key is not accepted
     lab.down('c');
     lab.edit("client.toml", "client.key", "other.key");
     lab.edit("client.toml", "client.pem", "other.pem");
@@ -290,7 +291,7 @@ fn connect_ip_go_and_our_server() {
     carries(&lab);
     let status = lab.status('s');
     assert_eq!(status["sessions"][0]["values"]["spoofed_packets"], 0.0, "{status}");
-    // another path is not found, and another key is not let in
+    // another path is not found, and another key is not accepted
     let mut elsewhere = words.clone();
     elsewhere[3] = "https://vpn.example/elsewhere".to_owned();
     let said = lab.start_program('c', &elsewhere);
@@ -306,7 +307,7 @@ fn a_server_known_by_its_authority() {
     let Some(mut lab) = lab() else { return };
     lab.certify_by_authority("vpn.example");
     let [ca, certificate] = ["ca.pem", "web.pem"].map(|name| lab.file(name));
-    // certificates that do not fit what a server may send before it knows the client's address (RFC 9000 section 8.1)
+    // certificates that exceed the anti-amplification limit of the server (RFC 9000 section 8.1)
     let chain: String = [&certificate]
         .into_iter()
         .chain([&ca; 12])
@@ -326,7 +327,7 @@ fn a_server_known_by_its_authority() {
     lab.start('c');
     until("a session", || lab.is_open());
     assert_eq!(lab.status('c')["sessions"][0]["public_key"], "");
-    // the same for another name is refused
+    // the same with another name is rejected
     lab.down('c');
     lab.edit("client.toml", "vpn.example", "other.example");
     let log = lab.log("client").len();

@@ -1,7 +1,7 @@
-//! Name servers in the tunnel: which are asked, and that the earlier ones are back afterwards.
+//! Name servers in the tunnel: the servers that are queried, and the restoration of the earlier ones.
 //!
-//! `ip netns exec` shows /etc/netns/NAME/resolv.conf as /etc/resolv.conf to what it runs, so that the machine's own file is
-//! not touched.
+//! `ip netns exec` shows /etc/netns/NAME/resolv.conf as /etc/resolv.conf to its program, so that the machine's own file is
+//! not changed.
 
 use super::lab::{self, Lab, until};
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ fn programs(lab: &Lab, scripts: &[(&str, &str)]) -> String {
     format!("PATH={}", directory.display())
 }
 
-/// Counts what arrives at an address of the server's host.
+/// Counts arrivals at an address of the server's host.
 fn questions(lab: &Lab, address: &'static str) -> Arc<AtomicU64> {
     let count = Arc::new(AtomicU64::new(0));
     let counter = count.clone();
@@ -63,14 +63,14 @@ fn names_are_asked_for_in_the_tunnel_only() {
     ask(&lab);
     until("the question has arrived", || inside.load(Ordering::Relaxed) > 0);
     assert_eq!(outside.load(Ordering::Relaxed), 0);
-    // the client runs as `nobody`, and may not open the file any more
+    // the client runs as `nobody`, and may no longer open the file
     lab.down('c');
     assert_eq!(text(), BEFORE);
     let count = inside.load(Ordering::Relaxed);
     ask(&lab);
     until("the earlier name server is asked", || outside.load(Ordering::Relaxed) > 0);
     assert_eq!(inside.load(Ordering::Relaxed), count);
-    // a record that an orderly end could not remove does no harm
+    // a record that an orderly end could not remove is harmless
     std::fs::write(&file, "nameserver 10.1.1.9\n").unwrap();
     lab.run('c', &[lab::PROGRAM, "down", "--interface", &lab.device('c')]);
     assert_eq!(text(), "nameserver 10.1.1.9\n");
@@ -97,7 +97,7 @@ fn name_servers_of_a_killed_client_are_restored_by_down_and_by_up() {
     start(&mut lab);
     lab.down('c');
     assert_eq!(text(), BEFORE);
-    // what another program has written since stays
+    // text that another program has written since is kept
     start(&mut lab);
     lab.kill('c');
     std::fs::write(&file, "nameserver 10.1.1.9\n").unwrap();
@@ -105,7 +105,7 @@ fn name_servers_of_a_killed_client_are_restored_by_down_and_by_up() {
     assert_eq!(text(), "nameserver 10.1.1.9\n");
 }
 
-/// As the unit without its drop-in for `dns`: there must be no kill switch without a tunnel.
+/// Like the unit without its drop-in for `dns`: there must be no kill switch without a tunnel.
 #[test]
 fn a_user_who_cannot_set_name_servers_gets_no_kill_switch() {
     let Some(mut lab) = Lab::new() else { return };
@@ -126,7 +126,7 @@ fn a_user_who_cannot_set_name_servers_gets_no_kill_switch() {
     assert!(log.contains(sentence) && log.contains("drop-in for `dns`"), "{log}");
     assert!(!log.contains("kill switch on"), "{log}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), BEFORE);
-    // nothing is left of it
+    // no change is left
     assert_eq!(lab.run('c', &[lab::PROGRAM, "down", "--interface", &lab.device('c')]).0, Some(1));
 }
 
@@ -145,7 +145,7 @@ fn resolvconf_is_used_where_it_is() {
     assert_eq!(std::fs::read_to_string(&said).unwrap(), added);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), WRITTEN);
     lab.kill('c');
-    // without that program the entry is not forgotten
+    // without that program the entry stays recorded
     let empty = format!("PATH={}", lab.directory.display());
     let down = ["/usr/bin/env", &empty, lab::PROGRAM, "down", "--interface", &lab.device('c')];
     let (code, shown) = lab.run('c', &down);
@@ -158,7 +158,7 @@ fn resolvconf_is_used_where_it_is() {
 fn a_resolvconf_that_keeps_other_name_servers_is_not_used() {
     let Some(mut lab) = Lab::new() else { return };
     let file = resolv_conf(&lab);
-    // as that of Debian, which takes -m and -x for nothing
+    // like that of Debian, which ignores -m and -x
     let script = format!(
         "if [ \"$1\" = -a ]; then /bin/cat > /etc/resolv.conf; echo nameserver 10.1.1.1 >> /etc/resolv.conf; else printf %s '{BEFORE}' > /etc/resolv.conf; fi"
     );

@@ -1,4 +1,4 @@
-//! Exit codes: what a service manager starts again, and what it does not.
+//! Exit codes: failures after which a service manager restarts the tunnel, and those after which it does not.
 
 use super::lab::needs::has;
 use super::lab::{Lab, until};
@@ -22,7 +22,7 @@ fn a_client_may_try_again_after_a_full_pool() {
 #[test]
 fn what_does_not_change_by_itself_has_codes_of_its_own() {
     let Some(mut lab) = Lab::new() else { return };
-    // an address that another program has is free later
+    // an address in use by another program is free later
     let socket = lab.socket('s', "0.0.0.0:4433");
     lab.start('s');
     assert_eq!(lab.wait('s').code(), Some(1), "{}", lab.log("server"));
@@ -33,7 +33,7 @@ fn what_does_not_change_by_itself_has_codes_of_its_own() {
     until("the server is up", || lab.status('s')["role"] == "server");
     lab.start('s');
     assert_eq!(lab.wait('s').code(), Some(3), "it runs already: {}", lab.log("server"));
-    // nor is the operator told to change the key of the one that runs
+    // nor is the operator advised to change the key of the running one
     std::os::unix::fs::chown(lab.directory.join("server.key"), Some(1), None).unwrap();
     lab.start('s');
     assert_eq!(lab.wait('s').code(), Some(3), "{}", lab.log("server"));
@@ -45,12 +45,12 @@ fn what_does_not_change_by_itself_has_codes_of_its_own() {
     assert_eq!(lab.wait('c').code(), Some(2), "{}", lab.log("client"));
     let unit = include_str!("../../../../packaging/systemd/quiclab-tunnel@.service");
     assert!(unit.lines().any(|line| line == "RestartPreventExitStatus=2 3"), "{unit}");
-    // with a wrong file it would be started again indefinitely: that line is for the exit code of ExecStart only
+    // with a wrong file it would be started again indefinitely: the exit code applies to ExecStart only
     assert!(!unit.lines().any(|line| line.starts_with("ExecStartPre=")), "{unit}");
     lab.terminate('s');
 }
 
-/// What a drop-in or a container lacks: another start does not bring it.
+/// Missing permissions of a drop-in or a container, which another start does not provide.
 #[test]
 fn what_the_machine_lacks_is_named() {
     let Some(mut lab) = Lab::new() else { return };
@@ -72,7 +72,7 @@ fn what_the_machine_lacks_is_named() {
     assert!(!log.contains("could not be undone"), "nothing was changed: {log}");
 }
 
-/// The server may be corrected: the service manager starts the client again.
+/// The server may be corrected: the service manager restarts the client.
 #[test]
 fn packets_with_numbers_at_one_end_only_are_refused() {
     let Some(mut lab) = Lab::new() else { return };
@@ -96,7 +96,7 @@ fn a_server_that_does_not_answer_is_reported() {
     until("session with two paths", || lab.is_open() && lab.paths_up() == 2);
 }
 
-/// As the systemd unit starts it: as a user with CAP_NET_ADMIN and nothing else.
+/// Started as by the systemd unit: as a user with CAP_NET_ADMIN only.
 #[test]
 fn a_user_with_one_capability_carries_and_undoes() {
     let Some(mut lab) = Lab::new() else { return };
@@ -153,7 +153,7 @@ fn a_user_with_one_capability_carries_and_undoes() {
     assert_eq!(after, before);
 }
 
-/// The numbers of processes in a container are not those of its host; both see the same files.
+/// Process IDs in a container are not those of its host; both see the same files.
 #[test]
 fn a_tunnel_in_another_pid_namespace_is_found() {
     let Some(mut lab) = Lab::new() else { return };
@@ -170,7 +170,7 @@ fn a_tunnel_in_another_pid_namespace_is_found() {
     assert_eq!(lab.wait('c').code(), Some(3), "{}", lab.log("client"));
     assert!(lab.log("client")[log..].contains("runs already"), "{}", lab.log("client"));
     assert_eq!(std::fs::read_to_string(&journal).unwrap(), changes, "it is the other one's");
-    // its control socket is gone: nothing of it is undone
+    // its control socket is missing: none of its changes are undone
     std::fs::remove_file(journal.with_file_name("control.sock")).unwrap();
     let (device, program) = (lab.device('c'), super::lab::PROGRAM);
     let (code, said) = lab.run('c', &[program, "down", "--interface", &device]);

@@ -1,4 +1,5 @@
-//! A path that loses, delays, repeats; packets that are too big; one connection for all paths; the end by a signal.
+//! A path that loses, delays and duplicates; packets that are too big; one connection for all paths; the end by a
+//! signal.
 
 use super::lab::{Lab, PROGRAM, until};
 use super::relay::{self, Faults, Relay};
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Numbered datagrams through the tunnel, up to 1000 in a second.
+/// Numbered datagrams through the tunnel, up to 1000 per second.
 pub(super) struct Numbers {
     sent: Arc<AtomicU64>,
     arrived: Arc<Mutex<Vec<u64>>>,
@@ -49,13 +50,13 @@ impl Numbers {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// Waits until so many more were sent.
+    /// Waits until `count` more were sent.
     pub(super) fn pass(&self, count: u64) {
         let before = self.sent();
         until("numbers are sent", || self.sent() >= before + count);
     }
 
-    /// Ends, and gives what has arrived once nothing more comes.
+    /// Stops, and returns the arrived numbers when no more arrive.
     pub(super) fn end(&self) -> Vec<u64> {
         self.stop.store(true, Ordering::Relaxed);
         let (mut seen, mut since) = (0, Instant::now());
@@ -70,7 +71,7 @@ impl Numbers {
     }
 }
 
-/// The client's second path is taken out of its configuration.
+/// Removes the client's second path from its configuration.
 pub fn one_path(lab: &Lab) {
     lab.edit(
         "client.toml",
@@ -89,7 +90,7 @@ fn a_path_loses_and_reorders() {
     until("an answer", || lab.ping(IPV4, SECOND).is_some());
     let (arrived, stop) = flow(&lab);
     let took = more(&arrived, 20_000_000, "20 MB with loss and reordering");
-    // congestion control gives that path little
+    // congestion control sends little on that path
     let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
     until("the faults have happened", || of(&relay.lost) > 20 && of(&relay.overtaken) > 20);
     stop.store(true, Ordering::Relaxed);
@@ -104,7 +105,7 @@ fn a_path_loses_and_reorders() {
     assert!(answered >= 61);
 }
 
-/// Datagrams that come again.
+/// Number of replayed datagrams.
 const REPEATED: u64 = 200_000;
 
 #[test]
@@ -125,7 +126,7 @@ fn repeated_datagrams_are_delivered_once() {
     let flood = std::thread::spawn(move || {
         let (start, mut sent) = (Instant::now(), 0);
         while sent < REPEATED {
-            // 100 000 in a second at most: a busy machine takes longer
+            // at most 100 000 per second: a busy machine takes longer
             let due = (start.elapsed().as_secs_f64() * 100_000.0) as u64;
             if sent < due {
                 sent += repeating.replay((due - sent).min(1000) as usize).max(1);
@@ -179,8 +180,8 @@ fn one_connection_for_both_paths_carries_and_survives_a_cut() {
     let took = more(&arrived, 20_000_000, "20 MB");
     lab.cut(1, true);
     let cut = Instant::now();
-    // noq sends acknowledgements of all paths on the lowest: the other path stalls until the cut is noticed, up to a
-    // second on a quiet machine
+    // noq sends acknowledgements of all paths on the lowest: the other path stalls until the cut is detected, up to
+    // a second on a quiet machine
     let back = more(&arrived, 2_000_000, "throughput on the other path");
     eprintln!("20 MB in {took:?}; 2 MB {back:?} after a cut");
     until("the path is known to be down", || lab.paths_up() == 1);
@@ -190,7 +191,7 @@ fn one_connection_for_both_paths_carries_and_survives_a_cut() {
     stop.store(true, Ordering::Relaxed);
 }
 
-/// Both paths lead to one address of the server: what tells them apart is the interface alone.
+/// Both paths lead to one address of the server: only the interface distinguishes them.
 #[test]
 fn one_connection_for_two_interfaces_and_one_server_address_uses_both() {
     let Some(mut lab) = Lab::new() else { return };
@@ -205,7 +206,7 @@ fn one_connection_for_two_interfaces_and_one_server_address_uses_both() {
     lab.start_both();
     assert_eq!(lab.status('c')["sessions"][0]["connections"], 1);
     lab.echo('s', IPV4);
-    // whichever is left carries
+    // the remaining one carries data
     for uplink in 1..=2 {
         until("an answer", || lab.ping(IPV4, SECOND).is_some());
         lab.cut(uplink, true);
@@ -216,7 +217,8 @@ fn one_connection_for_two_interfaces_and_one_server_address_uses_both() {
     }
 }
 
-/// After a move the client uses other connection IDs, whose resets it must know as well: the idle timeout is a minute.
+/// After a move the client uses other connection IDs, whose resets it must recognise: the idle timeout is a
+/// minute.
 #[test]
 fn a_server_that_crashes_after_the_client_has_moved_is_noticed() {
     for carrier in ["connections", "multipath"] {
@@ -235,7 +237,7 @@ fn a_server_that_crashes_after_the_client_has_moved_is_noticed() {
     }
 }
 
-/// The client has other addresses on both uplinks.
+/// Changes the addresses of the client on both uplinks.
 pub(super) fn move_client(lab: &Lab) {
     for uplink in 1..=2 {
         lab.ip('c', &format!("addr flush dev c{uplink}"));
@@ -272,7 +274,7 @@ fn the_sender_of_a_packet_that_is_too_big_is_told() {
     };
     until("an answer", || ping("10.77.0.1").contains("1 received"));
     until("an answer", || ping("fd77::1").contains("1 received"));
-    // without DF it is divided: before the kernel knows the MTU, and does it itself
+    // without DF it is fragmented: before the kernel knows the MTU, and does so itself
     let said = ping("-M dont -s 1460 10.77.0.1");
     assert!(said.contains("1 received"), "{said}");
     // 28 bytes of headers (48 with IPv6): 1400 pass and 1401 do not
@@ -326,7 +328,7 @@ fn a_stranger_costs_one_line_in_the_log() {
 fn a_pool_with_an_address_of_the_machine_is_refused() {
     let Some(mut lab) = Lab::new() else { return };
     lab.edit("server.toml", "10.77.0.0/24", "10.1.0.0/16");
-    // nothing in the file is wrong: the server listens at every address
+    // the file has no error: the server listens at every address
     let before = lab.ip('s', "route show");
     lab.start('s');
     assert!(!lab.wait('s').success());
@@ -356,7 +358,7 @@ fn a_device_in_use_is_refused_and_stays() {
         )),
         "{log}"
     );
-    // its last line is one of the log, too
+    // its last line is also one of the log
     let last = log.lines().last().unwrap_or_default();
     let last: serde_json::Value = serde_json::from_str(last).unwrap();
     assert!(last["level"] == "ERROR" && last["message"].as_str().is_some_and(|text| text.contains(&device)));

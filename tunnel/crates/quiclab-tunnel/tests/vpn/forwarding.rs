@@ -1,4 +1,5 @@
-//! A server that forwards: what its own uplink has by router advertisement stays, and clients reach the Internet.
+//! A server that forwards: addresses and routes of its own uplink by router advertisement stay, and clients reach
+//! the Internet.
 
 use super::SECOND;
 use super::lab::{self, Lab, until};
@@ -31,11 +32,11 @@ const ACCEPT: &str = "net/ipv6/conf/s1/accept_ra";
 #[test]
 fn what_came_by_router_advertisement_stays() {
     let Some(mut lab) = Lab::new() else { return };
-    // neither restored values nor those of single interfaces are the defaults
+    // neither restored values nor those of individual interfaces are the defaults
     lab.set_sysctl('s', "net/ipv4/conf/all/accept_redirects", "0");
     lab.set_sysctl('s', "net/ipv4/conf/s2/forwarding", "1");
     lab.set_sysctl('s', "net/ipv6/conf/s2/forwarding", "1");
-    // else its neighbour advertisements say that it is none
+    // otherwise its neighbour advertisements lack the Router flag
     lab.set_sysctl('c', "net/ipv6/conf/all/forwarding", "1");
     let has = |lab: &Lab| {
         (
@@ -79,7 +80,7 @@ fn what_came_by_router_advertisement_stays() {
     }
 }
 
-/// The Internet behind the server's `eth0`, which knows no way to the pools: the address that it sees of the client.
+/// Address of the client as seen by the Internet behind the server's `eth0`, which has no route to the pools.
 fn seen_outside(lab: &Lab, ipv4: bool) -> String {
     let (address, any) = if ipv4 { ("10.5.0.2:9", "0.0.0.0:0") } else { ("[fd05::2]:9", "[::]:0") };
     let socket = lab.socket('l', address);
@@ -118,7 +119,7 @@ fn addresses_are_translated_until_the_end() {
         lab.down('c');
         if killed {
             lab.kill('s');
-            // as the unit does: address translation is no kill switch
+            // as in the unit: address translation is no kill switch
             let down = [lab::PROGRAM, "down", "--keep-kill-switch", "--interface", &lab.device('s')];
             assert_eq!(lab.run('s', &down).0, Some(0));
         } else {
@@ -128,7 +129,7 @@ fn addresses_are_translated_until_the_end() {
     }
 }
 
-/// So many networks, none of which touches another, as a list of TOML.
+/// `count` non-adjacent networks, as a list of TOML.
 fn many(ipv4: u8, ipv6: u16, count: u16) -> String {
     let of_number = |number: u16| {
         let (high, low) = (number / 256, number % 256);
@@ -137,7 +138,7 @@ fn many(ipv4: u8, ipv6: u16, count: u16) -> String {
     (0..count / 2).flat_map(of_number).collect::<Vec<_>>().join(", ")
 }
 
-/// With a rule for each, the answers to all of them would not fit into the buffer of a socket.
+/// With a rule for each network, the answers would not fit in the buffer of a socket.
 #[test]
 fn a_thousand_networks_behind_clients_are_translated() {
     let Some(mut lab) = with_internet() else { return };
@@ -217,7 +218,7 @@ fn a_strict_filter_of_sources_is_told_and_a_loose_one_is_enough() {
         paths.iter().any(|path| path["name"] == name && path["up"] == false)
     };
     until("the session", || lab.is_open());
-    // what comes on c1 is dropped once the routes lead through the tunnel; c2 goes on
+    // packets on c1 are dropped when the routes lead through the tunnel; c2 continues
     until("the filtered path is down", || down("dsl"));
     assert!(lab.is_open() && !down("lte"));
     let warnings = |interface: &str| {

@@ -43,7 +43,7 @@ fn a_client_gets_a_new_key_and_keeps_its_addresses_and_connections() {
     lab.edit("server.toml", &format!("\"{old}\"\n"), &format!("\"{old}\"\nnext_public_key = \"{new}\"\n"));
     reloaded(&lab);
     passes(&mut stream, 2);
-    // 2: the client begins anew with its new key
+    // 2: the client restarts with its new key
     assert!(lab.terminate('c').success());
     lab.edit("client.toml", "client.key", "other.key");
     lab.start('c');
@@ -53,7 +53,7 @@ fn a_client_gets_a_new_key_and_keeps_its_addresses_and_connections() {
     });
     eprintln!("a session with the new key after {gap:?}");
     passes(&mut stream, 3);
-    // 3: the server accepts the new one only, and the session goes on
+    // 3: the server accepts the new one only, and the session continues
     lab.edit("server.toml", &format!("\"{old}\"\nnext_public_key = \"{new}\"\n"), &format!("\"{new}\"\n"));
     reloaded(&lab);
     passes(&mut stream, 4);
@@ -109,7 +109,7 @@ fn a_server_gets_a_new_key_and_its_clients_come_back() {
     let (code, said) = lab.reload('c');
     assert_eq!((code, said.as_str()), (Some(0), "configuration reloaded: the server may have 2 keys\n"));
     assert!(lab.is_open());
-    // 2: the server begins anew with its new key; clients connect again by themselves
+    // 2: the server restarts with its new key; clients reconnect by themselves
     assert!(lab.terminate('s').success());
     lab.edit("server.toml", "server.key", "new.key");
     lab.start('s');
@@ -117,7 +117,7 @@ fn a_server_gets_a_new_key_and_its_clients_come_back() {
         lab.is_open() && lab.status('c')["sessions"][0]["public_key"] == *new
     });
     eprintln!("the session is back after {gap:?}");
-    // 3: clients accept the new one only; not one without it
+    // 3: clients accept the new one only, and no server without it
     lab.edit("client.toml", &both, &format!("server_key = \"{old}\""));
     let (code, said) = lab.reload('c');
     assert!(

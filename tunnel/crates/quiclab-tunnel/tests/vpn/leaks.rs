@@ -1,4 +1,4 @@
-//! Nothing leaves outside the tunnel that should not: seen at the other end of the uplinks.
+//! No packet leaves outside the tunnel by mistake, observed at the remote end of the uplinks.
 
 use super::lab::{self, Lab, until};
 use super::sniffer::Sniffer;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Addresses that only the default routes of the uplinks lead to.
 const OUTSIDE: [&str; 2] = ["198.51.100.7:5353", "[2001:db8:99::7]:5353"];
 
-/// The uplinks carry both families, with default routes.
+/// Adds both families and default routes to the uplinks.
 pub(super) fn give_default_routes(lab: &Lab) {
     for uplink in 1..=2 {
         lab.ip('c', &format!("addr add fd01:{uplink}::2/64 dev c{uplink} nodad"));
@@ -20,7 +20,7 @@ pub(super) fn give_default_routes(lab: &Lab) {
     }
 }
 
-/// Sends a datagram from the client to `address`, by way of `device` if there is one; whether the kernel took it.
+/// Sends a datagram from the client to `address`, through `device` if given; whether the kernel accepted it.
 fn send(lab: &Lab, address: &'static str, device: Option<&'static str>) -> bool {
     let task = move || {
         let any = if address.starts_with('[') { "[::]:0" } else { "0.0.0.0:0" };
@@ -55,7 +55,7 @@ fn a_family_without_an_address_does_not_leave_in_clear() {
         assert!(sniffer.leaked().is_empty(), "{:?}", sniffer.leaked());
         let log = lab.log("client");
         assert_eq!(log.matches("these routes are unreachable").count(), 1, "{log}");
-        // a second session makes neither a second warning nor a second route
+        // a second session causes neither a second warning nor a second route
         lab.kill('s');
         lab.start('s');
         until("a second session", || lab.log("client").matches("addresses set").count() == 2);
@@ -81,8 +81,8 @@ fn unreachable_routes_of_a_killed_client_stay_until_down() {
     assert!(send(&lab, OUTSIDE[1], None));
 }
 
-/// All that may leave by mistake: both families, TCP and UDP, with and without a socket bound to an uplink, multicasts, and
-/// datagrams of another program to the server of the tunnel.
+/// Sends all that may leave by mistake: both families, TCP and UDP, with and without a socket bound to an uplink,
+/// multicast, and datagrams of another program to the server of the tunnel.
 fn provoke(lab: &Lab) {
     for device in [None, Some("c1"), Some("c2")] {
         for address in OUTSIDE {
@@ -143,7 +143,7 @@ fn nothing_leaves_outside_a_tunnel_with_a_kill_switch() {
     until("the client is up", || lab.status('c')["role"] == "client");
     let sniffer = Sniffer::start(&lab);
     let (stop, stopped) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-    // without a pause, so that a moment without the kill switch is seen
+    // without a pause, so that a moment without the kill switch is detected
     for (host, device) in [('c', Some("c1")), ('c', None), ('l', None)] {
         let (stop, stopped) = (stop.clone(), stopped.clone());
         drop(lab.within(host, move || {
@@ -175,7 +175,7 @@ fn nothing_leaves_outside_a_tunnel_with_a_kill_switch() {
     assert!(lab.terminate('c').success(), "{}", lab.log("client"));
     assert!(lab.log("client").contains("the kill switch stays"));
     assert_no_leak(&lab, &sniffer, "after SIGTERM");
-    // what a service manager does after each end
+    // the command of a service manager after each end
     lab.start('c');
     until("the client is up again", || lab.status('c')["role"] == "client");
     lab.kill('c');
@@ -192,7 +192,7 @@ fn nothing_leaves_outside_a_tunnel_with_a_kill_switch() {
     assert_eq!(state(&lab), before);
     provoke(&lab);
     until("it leaves again", || sniffer.seen().contains(&format!("udp {}", OUTSIDE[0])));
-    // a running tunnel takes its kill switch away with it
+    // a running tunnel removes its kill switch
     lab.start('c');
     until("the client is up once more", || lab.status('c')["role"] == "client");
     assert!(!send(&lab, OUTSIDE[0], Some("c1")));
@@ -285,7 +285,7 @@ fn the_kill_switch_of_another_name_is_named() {
     assert!(!said.contains("kill switch of the tunnel"), "{said}");
 }
 
-/// From port 68 to port 67 is DHCP only where it goes to all servers of the link of an uplink.
+/// A datagram from port 68 to port 67 is DHCP only if it goes to all servers of the link of an uplink.
 #[test]
 fn dhcp_leaves_to_the_link_of_an_uplink_only() {
     let Some(mut lab) = Lab::new() else { return };
@@ -300,7 +300,7 @@ fn dhcp_leaves_to_the_link_of_an_uplink_only() {
             let from: std::net::SocketAddr = from.parse().unwrap();
             let socket =
                 socket2::Socket::new(socket2::Domain::for_address(from), socket2::Type::DGRAM, None).unwrap();
-            // a process that another test starts may hold a copy of the one before
+            // a process that another test starts may hold a copy of the previous one
             socket.set_reuse_address(true).unwrap();
             socket.bind_device(Some(device.as_bytes())).unwrap();
             socket.bind(&from.into()).unwrap();
@@ -376,7 +376,7 @@ fn a_kill_switch_that_cannot_be_removed_is_an_error() {
     assert!(ruleset(&lab).contains(&table));
     lab.clean('c');
     assert_eq!(ruleset(&lab), "");
-    // one that runs removes it itself, whoever asks
+    // a running one removes it itself, whoever requests it
     lab.start('c');
     until("the client is up again", || lab.status('c')["role"] == "client");
     assert_eq!(lab.run('c', &down), (Some(0), String::new()));

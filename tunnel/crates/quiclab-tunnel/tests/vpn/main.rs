@@ -1,4 +1,4 @@
-//! The VPN between two hosts with two uplinks each. Needs root; skipped with a message where it is not there.
+//! The VPN between two hosts with two uplinks each. Requires root; otherwise skipped with a message.
 
 mod addresses;
 mod clients;
@@ -37,7 +37,7 @@ const IPV4: &str = "10.77.0.1:7";
 const IPV6: &str = "[fd77::1]:7";
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A TCP flow from the client to the server that never ends; counts what has arrived.
+/// A TCP flow from the client to the server that never ends; counts received bytes.
 fn flow(lab: &Lab) -> (Arc<AtomicU64>, Arc<AtomicBool>) {
     let (arrived, stop) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
     let (counter, ended) = (arrived.clone(), stop.clone());
@@ -60,7 +60,7 @@ fn flow(lab: &Lab) -> (Arc<AtomicU64>, Arc<AtomicBool>) {
     (arrived, stop)
 }
 
-/// Waits until so many bytes more have arrived.
+/// Waits until `bytes` more have arrived.
 fn more(arrived: &AtomicU64, bytes: u64, what: &str) -> Duration {
     let before = arrived.load(Ordering::Relaxed);
     until(what, || arrived.load(Ordering::Relaxed) >= before + bytes)
@@ -90,7 +90,7 @@ fn both_families_pass_and_everything_is_undone() {
     for address in [IPV4, IPV6] {
         until("an answer", || lab.ping(address, SECOND).is_some());
     }
-    // the route that had to give way goes through the tunnel
+    // the replaced route leads through the tunnel
     let route = lab.ip('c', "route show 10.99.0.0/16");
     assert!(route.contains(&lab.device('c')) && !route.contains("via"), "{route}");
     assert_eq!(forwarding(&lab).trim(), "1");
@@ -135,7 +135,7 @@ fn a_path_is_cut_under_load() {
     let (arrived, stop) = flow(&lab);
     more(&arrived, 5_000_000, "load");
     lab.cut(1, true);
-    // one second is allowed; then it goes on as before
+    // one second is allowed; then it continues as before
     wait(SECOND);
     let took = more(&arrived, 2_000_000, "throughput on the other path");
     assert!(took < SECOND, "2 MB on the other path in {took:?}, one second after the cut");
@@ -173,13 +173,13 @@ fn the_server_is_restarted() {
         lab.ping("10.77.0.1:7", Duration::from_millis(100)).is_some()
     });
     assert!(took < 10 * SECOND, "back after {took:?}");
-    // what the server keeps for its next start is in the lab, not on the machine
+    // the state of the server for its next start is in the lab, not on the machine
     let secret = format!("{}.secret", lab.device('s'));
     assert!(lab.directory.join(&secret).exists());
     assert!(!Path::new(STATE_DIRECTORY).join(&secret).exists());
 }
 
-/// The client gets other addresses on both uplinks; `connections` carry the session before and after.
+/// Changes the client's addresses on both uplinks; `connections` carry the session before and after.
 fn the_client_moves(mut lab: Lab, connections: u64) {
     lab.start_both();
     lab.echo('s', IPV4);
@@ -190,7 +190,7 @@ fn the_client_moves(mut lab: Lab, connections: u64) {
     for uplink in 1..=2 {
         lab.ip('c', &format!("addr add 10.1.{uplink}.9/24 dev c{uplink}"));
         lab.ip('c', &format!("addr del 10.1.{uplink}.2/24 dev c{uplink}"));
-        // the second of the same network goes with the first, unless the kernel promotes it
+        // the second one of the same network is removed with the first, unless the kernel promotes it
         let _ = std::process::Command::new("ip")
             .args([
                 "-n",
@@ -238,14 +238,14 @@ fn a_peer_with_a_wrong_key_is_refused() {
     until("a refusal", || {
         lab.log("server").contains("refused: a key does not match") && lab.log("client").contains("refused")
     });
-    // the server names the key that was offered, the client its own
+    // the server's log has the offered key, the client's its own
     let (server, client) = (lab.log("server"), lab.log("client"));
     let offered = format!("add `public_key = \\\"{new}\\\"` to a peer in `server.peers`");
     assert!(server.contains(&offered), "{server}");
     assert!(client.contains(&format!("`server.peers` at the server must have {new}")), "{client}");
     assert!(!lab.is_open());
     assert_eq!(lab.status('s')["sessions"].as_array().unwrap().len(), 0);
-    // the other way round: the server has another key than the client expects
+    // conversely: the server has another key than the client expects
     lab.kill('c');
     let (before, log) = (lab.keys[0].clone(), lab.log("client").len());
     lab.edit("client.toml", &before, &lab.keys[1]);
@@ -259,7 +259,7 @@ fn a_peer_with_a_wrong_key_is_refused() {
     until("nothing is kept", || lab.status('s')["values"]["connections"] == 0.0);
 }
 
-/// Sends so many random datagrams to the server, at most 100 000 in a second: a busy machine takes longer.
+/// Sends `count` random datagrams to the server, at most 100 000 per second: a busy machine takes longer.
 fn junk(lab: &Lab, count: u64) -> std::thread::JoinHandle<()> {
     lab.within('c', move || {
         let socket = UdpSocket::bind("10.1.1.2:0").unwrap();
@@ -268,7 +268,7 @@ fn junk(lab: &Lab, count: u64) -> std::thread::JoinHandle<()> {
         let (mut state, mut sent) = (1u64, 0u64);
         let start = Instant::now();
         while sent < count {
-            // 1000 in each 10 ms
+            // 1000 every 10 ms
             let due = (start.elapsed().as_secs_f64() * 100_000.0) as u64;
             while sent < due.min(count) {
                 for byte in &mut packet {
@@ -278,7 +278,7 @@ fn junk(lab: &Lab, count: u64) -> std::thread::JoinHandle<()> {
                     state ^= state << 17;
                     *byte = state as u8;
                 }
-                // like long headers of QUIC, short ones and anything
+                // like long headers of QUIC, short ones and other bytes
                 packet[0] = match sent % 3 {
                     0 => packet[0] | 0xc0,
                     1 => packet[0] & 0x3f | 0x40,
@@ -292,7 +292,7 @@ fn junk(lab: &Lab, count: u64) -> std::thread::JoinHandle<()> {
     })
 }
 
-/// Whether the service goes on beside a flood. Both share the machine: where that is busy, a socket may drop some of either.
+/// Whether the service continues during a flood. Both share the machine: if it is busy, a socket may drop packets of either.
 fn is_served((asked, answered): (u32, u32)) -> bool {
     asked > 0 && answered * 2 >= asked
 }
@@ -317,7 +317,8 @@ fn ten_thousand_flows_take_bounded_memory() {
     let Some(mut lab) = Lab::new() else { return };
     lab.start_both();
     let before = lab.memory('c');
-    // a busy machine's device drops most of what comes faster than it is read: again, until enough came in
+    // a busy machine's device drops most packets that arrive faster than they are read: repeat until enough
+    // enter
     let entered = |lab: &Lab| lab.status('c')["sessions"][0]["values"]["entered_packets"].as_f64().unwrap();
     for _ in 0..40 {
         lab.within('c', || {
@@ -337,6 +338,6 @@ fn ten_thousand_flows_take_bounded_memory() {
     let status = lab.status('c');
     eprintln!("memory grew by {grown} bytes; {}", status["sessions"][0]["values"]);
     assert!(entered(&lab) > 10_000.0);
-    // the discipline's limit is 32 MiB, and as much again for what is under way
+    // the discipline's limit is 32 MiB, and as much again for packets in transit
     assert!(grown < 64 << 20, "{grown}");
 }

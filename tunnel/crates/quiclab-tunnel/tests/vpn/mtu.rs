@@ -1,5 +1,5 @@
-//! Paths that carry less than they are configured with: what is too long is dropped by a router between the ends, which tells
-//! the sender, or tells nobody.
+//! Paths that carry less than their configured MTU: a router between the ends drops longer packets, and reports to the
+//! sender, or does so silently.
 
 use super::lab::{Lab, PROGRAM, succeed, until};
 use super::{SECOND, flow, more};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// Bytes of a transfer, in each direction.
 const TRANSFER: usize = 5_000_000;
-/// The networks are as fast as the processors: what takes longer waits for timeouts.
+/// Maximum time of a transfer: the networks are as fast as the processors, a longer one waits for timeouts.
 const LONGEST: Duration = Duration::from_secs(15);
 
 /// A path in the status of an end.
@@ -20,7 +20,7 @@ fn path(lab: &Lab, host: char, index: usize) -> Value {
     lab.status(host)["sessions"][0]["paths"][index].clone()
 }
 
-/// Waits until these ends know that the path carries so much and no more than a search can miss; returns how long it took.
+/// Waits until these ends know the MTU of the path within the step of the search; returns the elapsed time.
 fn until_found(lab: &Lab, hosts: &[char], index: usize, mtu: u64) -> Duration {
     let took = until(&format!("an MTU of {mtu}"), || {
         hosts.iter().all(|host| {
@@ -34,7 +34,7 @@ fn until_found(lab: &Lab, hosts: &[char], index: usize, mtu: u64) -> Duration {
     took
 }
 
-/// Sends bytes through the tunnel and waits until they have come back.
+/// Sends bytes through the tunnel and waits until they are echoed.
 pub fn transfer(lab: &Lab, address: &'static str) -> Duration {
     let listener = lab.listener('s', address);
     let server = std::thread::spawn(move || {
@@ -61,7 +61,7 @@ pub fn transfer(lab: &Lab, address: &'static str) -> Duration {
     took
 }
 
-/// TCP of both families from the first moment on, over one path that carries `mtu` bytes.
+/// Checks TCP of both families from the start on, over one path that carries `mtu` bytes.
 fn carries_tcp(mtu: u16, icmp: bool, outside: &str) {
     let Some(mut lab) = Lab::new() else { return };
     lab.route(icmp);
@@ -109,7 +109,7 @@ fn a_path_of_ipv6_that_carries_1400_bytes() {
     carries_tcp(1400, false, "[fd04:3::1]:4433");
 }
 
-/// A flow over one path, then over two, whose first carries less from some moment on.
+/// Checks a flow over paths of which the first carries less from some time on.
 fn shrinks_under_load(icmp: bool, paths: usize) {
     let Some(mut lab) = Lab::new() else { return };
     lab.route(icmp);
@@ -124,7 +124,7 @@ fn shrinks_under_load(icmp: bool, paths: usize) {
     more(&arrived, 5_000_000, "load");
     lab.limit(1300);
     let start = Instant::now();
-    // more than was under way, which still arrives
+    // more than the bytes in transit, which still arrive
     let took = more(&arrived, 8_000_000, "throughput after the change");
     assert!(took < LONGEST, "ICMP {icmp}, {paths} paths: 8 MB in {took:?} after the change");
     let took = until_found(&lab, &['c'], 0, 1300);
@@ -137,11 +137,11 @@ fn shrinks_under_load(icmp: bool, paths: usize) {
     }
     stop.store(true, Ordering::Relaxed);
     if paths == 1 {
-        // the server has sent nothing long, and has no reason to: the client has clamped its segments
+        // the server has sent no long packets, and has no reason to: the client has clamped its segments
         let took = transfer(&lab, "10.77.0.1:11");
         eprintln!("{TRANSFER} bytes and back in {took:?}");
     }
-    // a busy machine may take a path for dead for a moment; in virtual time none is (`quiclab-stacks/tests/carrier/mtu.rs`)
+    // a busy machine may consider a path dead for a moment; in virtual time none is (`quiclab-stacks/tests/carrier/mtu.rs`)
     until("paths", || lab.paths_up() == paths);
 }
 
@@ -170,7 +170,7 @@ fn the_device_of_a_path_shrinks_under_load() {
     until_found(&lab, &['c'], 0, 1500);
     let (arrived, stop) = flow(&lab);
     more(&arrived, 5_000_000, "load");
-    // the kernel refuses what is longer, several datagrams at a time
+    // the kernel refuses longer datagrams, several at a time
     lab.ip('c', "link set c1 mtu 1300");
     until_found(&lab, &['c'], 0, 1300);
     let took = more(&arrived, 2_000_000, "throughput with the new MTU");

@@ -1,4 +1,4 @@
-//! Hosts beside the ends, without a key: on the network of an uplink, and beside a server. None of them reaches an address inside.
+//! Other hosts without a key: on the network of an uplink, and on a network of a server. None of them reaches an address inside.
 
 use super::lab::{Lab, until};
 use super::{IPV4, SECOND};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 const OF_SERVER: [&str; 2] = ["10.77.0.1:99", "[fd77::1]:99"];
 const OF_CLIENT: [&str; 2] = ["10.77.0.10:99", "[fd77::10]:99"];
 
-/// What has arrived at an end, each text once.
+/// Texts that have arrived at an end, each once.
 type Heard = Arc<Mutex<BTreeSet<String>>>;
 
 fn listen(lab: &Lab, host: char, addresses: [&'static str; 2]) -> Heard {
@@ -27,7 +27,7 @@ fn listen(lab: &Lab, host: char, addresses: [&'static str; 2]) -> Heard {
     heard
 }
 
-/// Sends a text that names who sends and to what.
+/// Sends a text with its sender and destination.
 fn knock(lab: &Lab, host: char, from: &str, to: &'static str) {
     let any = if to.starts_with('[') { "[::]:0" } else { "0.0.0.0:0" };
     let (from, text) = (if from.is_empty() { any } else { from }.to_owned(), format!("{host} {to}"));
@@ -35,8 +35,8 @@ fn knock(lab: &Lab, host: char, from: &str, to: &'static str) {
     lab.within(host, task).join().unwrap();
 }
 
-/// A host `l` beside the server and a host `d` beside the client, both of which know the way to addresses inside; both ends forward, and
-/// neither filters sources, as loose filters do not.
+/// A host `l` next to the server and a host `d` next to the client, both of which have routes to addresses
+/// inside; both ends forward, and neither filters sources, as loose filters do not.
 fn neighbourhood() -> Option<Lab> {
     let lab = Lab::new()?;
     for (host, to, device, network) in [('l', 's', "eth0", 5), ('d', 'c', "lan", 9)] {
@@ -57,7 +57,7 @@ fn neighbourhood() -> Option<Lab> {
     Some(lab)
 }
 
-/// Everything that both neighbours try, and what of it arrives, once what the ends themselves send afterwards has arrived.
+/// Sends all attempts of both neighbours; returns those that arrive before later packets of the ends themselves.
 fn tried(lab: &Lab) -> BTreeSet<String> {
     let (at_server, at_client) = (listen(lab, 's', OF_SERVER), listen(lab, 'c', OF_CLIENT));
     for to in [OF_SERVER, OF_CLIENT].concat() {
@@ -108,11 +108,11 @@ fn neighbours_on_an_interface_that_is_trusted_reach_them() {
     lab.edit("server.toml", "version = 1", "version = 1\ntrusted_interfaces = [\"eth0\"]");
     lab.edit("client.toml", "version = 1", "version = 1\ntrusted_interfaces = [\"lan\"]");
     start(&mut lab);
-    // what the client sends into the tunnel from addresses that are not its own, it drops itself
+    // the client itself drops packets into the tunnel from addresses that are not its own
     let expected = [('l', OF_SERVER), ('l', OF_CLIENT), ('d', OF_CLIENT)];
     let mut expected: BTreeSet<_> =
         expected.iter().flat_map(|(host, all)| all.map(|to| format!("{host} {to}"))).collect();
-    // who is trusted may also forge
+    // a trusted host may also forge
     expected.insert(format!("d {}", OF_SERVER[1]));
     assert_eq!(tried(&lab), expected);
 }
@@ -128,7 +128,7 @@ fn hosts_beside_a_server_answer_what_clients_ask() {
     }
 }
 
-/// Forwarding may be the administrator's, who switches it on when the tunnel is up.
+/// Forwarding may be enabled by the administrator while the tunnel is up.
 #[test]
 fn hosts_beside_a_server_answer_where_forwarding_begins_later() {
     let Some(mut lab) = neighbourhood() else { return };
@@ -144,7 +144,8 @@ fn hosts_beside_a_server_answer_where_forwarding_begins_later() {
     }
 }
 
-/// What a server reaches by a better route, as the networks of its own interfaces, is no part of a network behind a client.
+/// Destinations that a server reaches by a more specific route, such as the networks of its own interfaces, are not part of
+/// a network behind a client.
 #[test]
 fn a_wide_network_behind_a_client_leaves_those_of_interfaces_outside() {
     let Some(mut lab) = neighbourhood() else { return };
@@ -179,7 +180,7 @@ fn a_wide_network_behind_a_client_leaves_those_of_interfaces_outside() {
     }
 }
 
-/// Networks behind clients are inside as well, also those that a reload brings.
+/// Networks behind clients are inside as well, also those added by a reload.
 #[test]
 fn neighbours_reach_no_network_behind_a_client() {
     let Some(mut lab) = neighbourhood() else { return };
@@ -212,7 +213,7 @@ fn neighbours_reach_no_network_behind_a_client() {
     assert!(heard.lock().unwrap().iter().all(|text| text.starts_with('s')), "{heard:?}");
 }
 
-/// A server draws no more into the tunnel than the client permits.
+/// A server routes no more through the tunnel than the client permits.
 #[test]
 fn a_wide_network_of_the_server_needs_the_consent_of_the_client() {
     let Some(mut lab) = Lab::new() else { return };

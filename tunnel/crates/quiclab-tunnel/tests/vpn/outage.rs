@@ -1,4 +1,4 @@
-//! Both lines carry nothing for longer than a flow inside has patience for.
+//! Outage of both links for longer than the retransmission timer of an inner flow.
 
 use super::SECOND;
 use super::lab::{Lab, until, wait};
@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// The seventh retransmission of a segment comes after 25.4 s, the eighth after 51 s (RFC 6298, 200 ms at first): in
-/// between, nothing but the tunnel brings a flow back soon.
+/// between, only the tunnel makes a flow continue soon.
 const OUTAGE: Duration = Duration::from_secs(36);
 const CLIENT: &str = "10.77.0.2:9";
 const SERVER: &str = "10.77.0.1:9";
 
-/// A flow of TCP that never ends, to `address` of host `to`; counts what has arrived.
+/// A flow of TCP that never ends, to `address` of host `to`; counts received bytes.
 pub(super) fn stream(lab: &Lab, from: char, to: char, address: &'static str) -> Arc<AtomicU64> {
     let arrived = Arc::new(AtomicU64::new(0));
     let counter = arrived.clone();
@@ -37,19 +37,20 @@ pub(super) fn stream(lab: &Lab, from: char, to: char, address: &'static str) -> 
     arrived
 }
 
-/// What TCP of `from` has learned to have arrived at `address`, in bytes.
+/// Bytes acknowledged to TCP of `from` by `address`.
 fn acknowledged(lab: &Lab, from: char, address: &str) -> u64 {
     let (_, text) = lab.run(from, &["ss", "-tinHO", "dst", address]);
     let number = text.split("bytes_acked:").nth(1).and_then(|rest| rest.split_whitespace().next());
     number.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// Cuts both lines, and one of them works again after [`OUTAGE`]; TCP of the slower flow may take 3 s to hear of its other end.
+/// Cuts both links, and one of them works again after [`OUTAGE`]; TCP of the slower flow may take 3 s to hear from its peer.
 ///
-/// What it does then is not the tunnel's: if data had arrived whose acknowledgements were cut off, Linux takes the time until it hears
-/// of them, the outage, for a round trip time. If it takes its timeout for spurious as well (RFC 5682) and its window is small, it sends
-/// the rest only with its next probe or timeout, a quarter or nine eighths of the outage later (RFC 6298: the sample counts for an
-/// eighth in the smoothed time, for a quarter in the deviation).
+/// Its later behaviour does not depend on the tunnel: if data had arrived whose acknowledgements were lost,
+/// Linux measures the time until it receives them, the outage, as a round-trip time. If it also considers its
+/// timeout spurious (RFC 5682) and its window is small, it sends the rest only with its next probe or
+/// timeout, a quarter or nine eighths of the outage later (RFC 6298: the sample counts for an eighth in the
+/// smoothed time, for a quarter in the deviation).
 fn outage(idle_timeout: &str) {
     let Some(mut lab) = Lab::new() else { return };
     for file in ["server.toml", "client.toml"].into_iter().filter(|_| !idle_timeout.is_empty()) {
@@ -63,7 +64,7 @@ fn outage(idle_timeout: &str) {
     lab.cut(1, true);
     lab.cut(2, true);
     let start = Instant::now();
-    // what the lines had taken has arrived
+    // packets in transit on the links have arrived
     wait(2 * SECOND);
     let (before, heard_before) = (counts(), heard(&lab));
     wait(OUTAGE - start.elapsed());

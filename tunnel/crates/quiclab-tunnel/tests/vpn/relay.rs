@@ -1,4 +1,5 @@
-//! A path that loses, delays and repeats datagrams: a relay in user space before the server, as the kernel may lack netem.
+//! A path that loses, delays and duplicates datagrams: a relay in user space before the server, as the kernel may lack
+//! netem.
 
 use super::lab::Lab;
 use std::collections::VecDeque;
@@ -6,21 +7,21 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Where the relay listens on uplink 1, in place of the server's 10.1.1.1:4433.
+/// Address of the relay on uplink 1, in place of the server's 10.1.1.1:4433.
 pub const ADDRESS: &str = "10.1.1.1:4434";
-/// Datagrams of the client that are kept for [`Relay::replay`].
+/// Maximum number of datagrams of the client that are kept for [`Relay::replay`].
 const KEPT: usize = 4096;
 
-/// What the relay does to what passes, in each direction.
+/// Faults of the relay, in each direction.
 #[derive(Clone, Copy)]
 pub struct Faults {
-    /// One in so many datagrams is lost, and one delayed until three others have passed; 0: none.
+    /// One in this many datagrams is lost, and one is delayed until three others have passed; 0: none.
     pub one_in: u64,
-    /// Each comes twice.
+    /// Whether each is duplicated.
     pub twice: bool,
 }
 
-/// What it did.
+/// Counters of the relay.
 #[derive(Default)]
 pub struct Relay {
     pub passed: AtomicU64,
@@ -33,7 +34,7 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// A relay on uplink 1; the client's configuration must name [`ADDRESS`].
+    /// Starts a relay on uplink 1; the client's configuration must name [`ADDRESS`].
     pub fn start(lab: &Lab, faults: Faults) -> Arc<Self> {
         let relay = Arc::new(Self::default());
         let (near, far) = (lab.socket('s', ADDRESS), lab.socket('s', "10.1.1.1:0"));
@@ -63,12 +64,12 @@ impl Relay {
         relay
     }
 
-    /// One direction, for ever.
+    /// Relays one direction indefinitely.
     fn pass(&self, faults: Faults, seed: u64, from: &UdpSocket, mut send: impl FnMut(&[u8], SocketAddr)) {
         let mut buffer = vec![0; 1 << 16];
         let (mut state, mut held) = (seed, Vec::<(u32, Vec<u8>, SocketAddr)>::new());
         loop {
-            // an error tells that nobody listens at the other side, for the moment
+            // an error means that no process listens at the other side at the moment
             let Ok((size, source)) = from.recv_from(&mut buffer) else { continue };
             // xorshift64
             state ^= state << 13;
@@ -97,7 +98,7 @@ impl Relay {
         }
     }
 
-    /// Sends what the client has sent once more, the newest first, from the same address; says how many.
+    /// Replays datagrams of the client, the newest first, from the same address; returns their number.
     pub fn replay(&self, most: usize) -> u64 {
         let onward = self.onward.lock().unwrap();
         let kept: Vec<Vec<u8>> = self.kept.lock().unwrap().iter().rev().take(most).cloned().collect();

@@ -1,4 +1,4 @@
-//! A configuration that is read again while packets pass.
+//! Reload of a configuration while packets pass.
 
 use super::faults::Numbers;
 use super::lab::{Lab, until};
@@ -61,7 +61,7 @@ fn a_wrong_configuration_or_a_fixed_field_changes_nothing() {
         ),
         (&lab.device('s'), "qlt9", "interface: it changes only with the next start"),
     ] {
-        // with a peer that must not be let in
+        // with a peer that must not be accepted
         let peer = format!("{ADDED}\"{}\"\n[[server.peers]]", lab.keys[2]);
         let text = whole.replacen(from, to, 1).replacen("[[server.peers]]", &peer, 1);
         std::fs::write(lab.directory.join("server.toml"), text).unwrap();
@@ -92,7 +92,7 @@ fn a_wrong_configuration_or_a_fixed_field_changes_nothing() {
 fn a_peer_with_a_new_key_or_address_has_a_new_session() {
     let Some(mut lab) = Lab::new() else { return };
     lab.start_both();
-    // a fixed address: its client connects again by itself
+    // a fixed address: its client reconnects by itself
     lab.edit("server.toml", "name = \"laptop\"", "name = \"notebook\"\nipv4 = \"10.77.0.9\"");
     let closed = "configuration reloaded: 1 peer, 1 session closed (laptop: ";
     let said = lab.reload('s').1;
@@ -101,7 +101,7 @@ fn a_peer_with_a_new_key_or_address_has_a_new_session() {
     let route = format!("10.99.0.0/16 dev {}", lab.device('c'));
     until("its routes", || lab.ip('c', "route show").contains(&route));
     until("its name in the status", || lab.status('s')["sessions"][0]["name"] == "notebook");
-    // a name alone closes nothing
+    // a new name alone closes no session
     lab.edit("server.toml", "notebook", "laptop");
     assert_eq!(lab.reload('s').1, "configuration reloaded: 1 peer, 0 sessions closed\n");
     assert_eq!(lab.status('s')["sessions"][0]["name"], "laptop");

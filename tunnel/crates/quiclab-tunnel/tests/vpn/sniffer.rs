@@ -1,4 +1,5 @@
-//! What leaves the client's uplinks: frames that arrive at the server's host with a MAC address of the client.
+//! Capture of packets from the client's uplinks: frames that arrive at the server's host with a MAC address of
+//! the client.
 
 use super::lab::{Lab, until};
 use quiclab_tunnel::system::MARK;
@@ -12,10 +13,10 @@ use std::sync::{Arc, Mutex};
 /// ETH_P_ALL of linux/if_ether.h, in network byte order.
 const ALL: i32 = (3_u16).to_be() as i32;
 const MAC: usize = 6;
-/// How the datagrams of [`Sniffer::settle`] begin.
+/// First bytes of the datagrams of [`Sniffer::settle`].
 const MARKER: &[u8] = b"marker ";
 
-/// Collects what the client sends outside, from the start of the test to its end.
+/// Collects the packets that the client sends outside, from the start of the test to its end.
 pub struct Sniffer(Arc<Mutex<BTreeSet<String>>>);
 
 impl Sniffer {
@@ -42,8 +43,7 @@ impl Sniffer {
         Self(seen)
     }
 
-    /// Waits until the frames that were sent before have been seen: a datagram of the tunnel itself follows them on each
-    /// uplink.
+    /// Waits until earlier frames have been captured: a datagram of the tunnel itself follows them on each uplink.
     pub fn settle(&self, lab: &Lab) {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let marker = format!("marker {}", NEXT.fetch_add(1, Ordering::Relaxed));
@@ -62,12 +62,13 @@ impl Sniffer {
         });
     }
 
-    /// What has left so far, each kind of packet and destination once.
+    /// Packets that have left so far, each kind and destination once.
     pub fn seen(&self) -> BTreeSet<String> {
         self.0.lock().unwrap().clone()
     }
 
-    /// The same without what a link needs (ARP for neighbours of the uplinks, NDP, MLD) and the datagrams of the tunnel.
+    /// Packets that have left, without messages that a link needs (ARP for neighbours of the uplinks, NDP, MLD) and
+    /// datagrams of the tunnel.
     pub fn leaked(&self) -> BTreeSet<String> {
         let allowed = |packet: &String| {
             let of_test = packet.as_bytes().starts_with(MARKER);

@@ -1,13 +1,14 @@
-//! Ten clients at one server for a long time, with something wrong in each round: `make tunnel-soak`, an hour.
+//! Ten clients at one server for a long time, with a fault in each round: `make tunnel-soak`, an hour.
 //!
-//! Each client sends over TCP as fast as its line carries, and a datagram that the server answers. A line fails in each round, and
-//! in some a client is killed, a client's address changes, or the server reads its configuration again. One line of JSON for each round:
+//! Each client sends over TCP as fast as its link permits, and a datagram that the server answers. A link
+//! fails in each round, and in some a client is killed, a client's address changes, or the server reloads its
+//! configuration. It prints one line of JSON per round:
 //!
 //! | value | |
 //! | --- | --- |
 //! | `seconds` | since the beginning |
 //! | `goodput_mbps` | of all clients, over the round |
-//! | `longest_gap_ms` | the longest time without an answer of those clients with which nothing was wrong in this round or the one before |
+//! | `longest_gap_ms` | the longest time without an answer of clients without a fault in this round or the one before |
 //! | `longest_gap_disturbed_ms` | of the others |
 //! | `server_kib`, `client_kib` | resident memory: of the server, of the largest client |
 //! | `server_descriptors` | open files of the server |
@@ -24,19 +25,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How long it goes on, in seconds; not set: [`SHORT`].
+/// Environment variable with the duration in seconds; if unset, [`SHORT`].
 const SECONDS: &str = "QUICLAB_SOAK_SECONDS";
 const SHORT: u64 = 24;
-/// Of the lines, in Mbit/s.
+/// Rates of the links, in Mbit/s.
 const RATES: [u32; CLIENTS.len()] = [4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
-/// A round is never longer.
+/// Maximum length of a round.
 const LONGEST_ROUND: Duration = Duration::from_secs(30);
-/// Part of a round for which a line carries nothing.
+/// A link is down for 1/CUT of a round.
 const CUT: u32 = 6;
-/// Memory may differ by so much between the halves of the time.
+/// Memory may differ by this many bytes between the halves of the time.
 const MEMORY_TOLERANCE: u64 = 2 << 20;
 
-/// The answers of the server that a client has got.
+/// Answers of the server that a client has received.
 struct Answers {
     last: Instant,
     longest_gap: Duration,
@@ -52,14 +53,14 @@ impl Answers {
         self.last = Instant::now();
     }
 
-    /// The longest time without an answer, the present one included, and begins anew.
+    /// Returns the longest time without an answer, including the current one, and resets it.
     fn take_longest_gap_ms(&mut self) -> u64 {
         let longest = std::mem::take(&mut self.longest_gap).max(self.last.elapsed());
         longest.as_millis() as u64
     }
 }
 
-/// What a client has done so far.
+/// Progress of a client.
 #[derive(Clone)]
 struct Client {
     host: char,
@@ -68,7 +69,7 @@ struct Client {
 }
 
 impl Client {
-    /// Begins to send.
+    /// Starts to send.
     fn start(lab: &Lab, host: char) -> Self {
         let mut address = String::new();
         until("a session", || {
@@ -143,7 +144,7 @@ fn descriptors(lab: &Lab, host: char) -> usize {
     std::fs::read_dir(format!("/proc/{}/fd", lab.pid(host))).unwrap().count()
 }
 
-/// What goes wrong in a round, besides a line that fails: with which clients.
+/// Causes a fault in a round, in addition to a failed link; returns the affected clients.
 fn disturb(lab: &mut Lab, round: usize, addresses: &mut [u8; CLIENTS.len()]) -> Vec<char> {
     let mut disturbed = vec![CLIENTS[round % CLIENTS.len()]];
     if round % 3 == 1 {
@@ -169,7 +170,7 @@ fn disturb(lab: &mut Lab, round: usize, addresses: &mut [u8; CLIENTS.len()]) -> 
     disturbed
 }
 
-/// Sets what the line of a client carries: nothing, or its rate again.
+/// Sets the rate of a client's link: none, or its rate again.
 fn set_line(lab: &Lab, host: char, cut: bool) {
     let number = CLIENTS.iter().position(|of| *of == host).expect("a client");
     let line = if cut {
@@ -205,7 +206,7 @@ fn ten_clients_for_as_long_as_asked() {
     let (mut before, mut cpu, mut last_disturbed) = (first, cpu_seconds(&lab, 's'), Vec::new());
     let (mut memory, mut files, mut addresses) = (Vec::new(), Vec::new(), [2; CLIENTS.len()]);
     let longest_gap_ms = |client: &Client| client.answers.lock().unwrap().take_longest_gap_ms();
-    clients.iter().map(longest_gap_ms).for_each(drop); // what the start took
+    clients.iter().map(longest_gap_ms).for_each(drop); // without the start
     for round in 0.. {
         let began = Instant::now();
         let disturbed = disturb(&mut lab, round, &mut addresses);
@@ -243,7 +244,7 @@ fn ten_clients_for_as_long_as_asked() {
     for ((now, first), (rate, host)) in totals().iter().zip(first).zip(RATES.iter().zip(CLIENTS)) {
         let share = (now - first) as f64 * 8e-6 / elapsed / f64::from(*rate);
         eprintln!("client {host}: {share:.2} of {rate} Mbit/s");
-        // what the cuts and the kills of a short time cost is not known; in the long run they cost one part of CUT in ten rounds
+        // the cost of the cuts and kills of a short time is unknown; in the long run they cost 1/CUT in ten rounds
         assert!(seconds == SHORT || (MIN_SHARE..1.02).contains(&share), "{host}: {share} of {rate} Mbit/s");
     }
     let (ended, last) = (Instant::now(), totals());

@@ -1,4 +1,5 @@
-//! What hosts without a key, and ends with one, can do to others: floods of handshakes, junk, forged addresses inside.
+//! Attacks by hosts without a key and ends with one: floods of handshakes, random datagrams, forged inner
+//! addresses.
 
 use super::lab::{Lab, until};
 use super::{IPV4, SECOND};
@@ -12,12 +13,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const TARGET: &str = "10.1.1.1:4433";
-/// Its handshakes, of which each can be repeated once the server has forgotten it.
+/// Number of its handshakes, each of which can be repeated when the server has discarded it.
 const STRANGERS: u64 = 120;
-/// Initial packets in a second.
+/// Initial packets per second.
 const RATE: f64 = 1000.0;
 
-/// Where the connection IDs of a long header are (RFC 9000 section 17.2): destination and source.
+/// Connection IDs of a long header (RFC 9000 section 17.2): destination and source.
 fn ids(packet: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let end = 6 + usize::from(packet[5]);
     let (destination, source) = (&packet[6..end], &packet[end + 1..]);
@@ -44,8 +45,7 @@ fn next(endpoint: &mut TunnelEndpoint) -> Option<Vec<u8>> {
     }
 }
 
-/// A host that begins handshakes and never goes on with them. It has the address that it sends from: it answers Retry packets,
-/// and nothing else.
+/// A host that begins handshakes and never continues them. It owns its source address: it answers only Retry packets.
 pub(super) struct Flood {
     stop: Arc<AtomicBool>,
     sent: Arc<AtomicU64>,
@@ -133,13 +133,13 @@ fn a_host_that_floods_with_handshakes_does_not_delay_others() {
         "connected in {quiet:?} before, in {took:?} with {sent} Initials; {}",
         lab.status('s')["values"]
     );
-    // an attempt that gets no answer ends after 3 s, and the next one comes later: most had their session by the first, as a busy
+    // an attempt without an answer ends after 3 s, and the next one comes later: most had their session by the first, as a busy
     // machine may stop any of them for longer
     let first = took.iter().filter(|took| **took < quiet + 3 * SECOND).count();
     assert!(2 * first > took.len(), "{took:?}");
 }
 
-/// What comes back from the server in some time, in bytes.
+/// Bytes received from the server within some time.
 fn answers(lab: &Lab, datagrams: Vec<Vec<u8>>, wait: Duration) -> usize {
     let task = move || {
         let socket = UdpSocket::bind("10.1.1.2:0").unwrap();
@@ -180,7 +180,7 @@ fn what_is_no_packet_of_this_tunnel_is_answered_with_nothing() {
             datagram[0] = first;
             datagrams.push(datagram);
         }
-        // a version that is not known, with connection IDs of no bytes: the shortest packet of QUIC (RFC 8999 section 5.1)
+        // an unknown version, with connection IDs of no bytes: the shortest packet of QUIC (RFC 8999 section 5.1)
         let mut datagram = vec![0; length.max(7)];
         datagram[..5].copy_from_slice(&[0xc0, 0x1a, 0x2a, 0x3a, 0x4a]);
         datagrams.push(datagram);
@@ -203,7 +203,7 @@ fn an_address_that_is_not_validated_gets_no_more_than_it_has_sent() {
     let back = answers(&lab, vec![first], 4 * SECOND);
     eprintln!("{back} bytes for {size}");
     assert!(back > 0 && back <= size, "{back} bytes for {size}");
-    // many of them: less, because most get a Retry or nothing
+    // many of them: less, because most get a Retry or no answer
     let many: Vec<_> = (100..200).map(|number| stranger(number).1).collect();
     let sent: usize = many.iter().map(Vec::len).sum();
     let back = answers(&lab, many, 4 * SECOND);

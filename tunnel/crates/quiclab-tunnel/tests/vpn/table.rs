@@ -1,6 +1,8 @@
-//! Measures what each fault costs: `make tunnel-faults`, which writes tunnel/docs/faults.md. Prints one line of JSON for each.
+//! Measures the cost of each fault: `make tunnel-faults`, which writes tunnel/docs/faults.md. Prints a line of JSON for
+//! each.
 //!
-//! During each fault a flow of TCP goes through the tunnel (as fast as its sender writes: 16 KiB each 5 ms), and a datagram each 2 ms.
+//! During each fault a flow of TCP goes through the tunnel (as fast as its sender writes: 16 KiB every 5 ms),
+//! and a datagram every 2 ms.
 //!
 //! | value | |
 //! | --- | --- |
@@ -19,10 +21,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// After the beginning of a fault.
+/// Time of the measurement after the beginning of a fault.
 const WINDOW: Duration = Duration::from_secs(12);
 
-/// Arrivals of a datagram each 2 ms, from the client to the server.
+/// Arrivals of a datagram every 2 ms, from the client to the server.
 fn probe(lab: &Lab, stop: &Arc<AtomicBool>) -> Arc<Mutex<Vec<Instant>>> {
     let arrivals: Arc<Mutex<Vec<Instant>>> = Arc::default();
     let (own, stop) = (arrivals.clone(), stop.clone());
@@ -42,7 +44,7 @@ fn probe(lab: &Lab, stop: &Arc<AtomicBool>) -> Arc<Mutex<Vec<Instant>>> {
     arrivals
 }
 
-/// Runs a fault between two ends with two paths, of which `left` are up at the end, and prints what it costs: `kind` is the table that it is in.
+/// Runs a fault between two ends with two paths, of which `left` are up at the end, and prints its cost: `kind` is its table.
 fn measure_as(
     kind: &str,
     name: &str,
@@ -91,7 +93,7 @@ fn measure(name: &str, left: usize, set_up: impl FnOnce(&mut Lab), fault: impl F
     measure_as("faults", name, left, set_up, fault);
 }
 
-/// A NAT before the server: what the server sees of path 1 is a socket that is replaced by another one on request.
+/// Starts a NAT before the server: the server sees path 1 as a socket that is replaced by another one on request.
 fn translate(lab: &Lab) -> Arc<Mutex<UdpSocket>> {
     lab.edit("client.toml", "10.1.1.1:4433", "10.1.1.1:4434");
     let socket = || {
@@ -133,7 +135,7 @@ fn give_another_port(lab: &Lab, far: &Mutex<UdpSocket>) {
     *far.lock().unwrap() = socket;
 }
 
-/// A fault that may follow another one: its name, how many paths it leaves, and what it does to a network with a NAT on path 1.
+/// A fault that may follow another one: name, number of remaining paths, effect on a network with a NAT on path 1.
 type Fault = (&'static str, usize, fn(&mut Lab, &Mutex<UdpSocket>));
 
 const IN_TURN: [Fault; 5] = [
@@ -151,8 +153,8 @@ const IN_TURN: [Fault; 5] = [
     }),
 ];
 
-/// Each fault after each other one: what a fault leaves behind, such as other connection IDs, the next one meets. What takes longer than the
-/// window, as the idle timeout does, fails.
+/// Each fault after each other one, which may leave a changed state, such as other connection IDs. Recovery
+/// that takes longer than the window, such as the idle timeout, fails.
 #[test]
 #[ignore = "make tunnel-faults: several minutes"]
 fn pairs() {

@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 
-/// A terminal of 12 rows with `top` of the client in it: the terminal's end, what is on it, and the process.
+/// A terminal of 12 rows with `top` of the client in it: the terminal's end, its output, and the process.
 fn top(lab: &Lab) -> (File, std::sync::mpsc::Receiver<Vec<u8>>, std::process::Child) {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).unwrap();
@@ -30,7 +30,7 @@ fn top(lab: &Lab) -> (File, std::sync::mpsc::Receiver<Vec<u8>>, std::process::Ch
     let (send, receive) = channel();
     std::thread::spawn(move || {
         let mut buffer = [0; 1 << 16];
-        // an error is the end of the last process that has it
+        // an error means the end of the last process that has it open
         while let Ok(count) = reader.read(&mut buffer) {
             if count == 0 || send.send(buffer[..count].to_vec()).is_err() {
                 return;
@@ -70,7 +70,7 @@ fn top_shows_paths_rates_and_flows_until_it_is_ended() {
     for name in ["client ", "server: open", "  dsl ", "  lte ", "10.1.1.1:4433"] {
         assert!(text.contains(name), "{name}: {text}");
     }
-    // a picture is written over the one before
+    // a frame is written over the previous one
     assert_eq!(text.matches("\x1b[2J").count(), 1);
     // one line, which is the first
     tcsetwinsize(&terminal, size(1)).unwrap();
@@ -81,7 +81,7 @@ fn top_shows_paths_rates_and_flows_until_it_is_ended() {
         },
         "a picture of one line",
     );
-    // without its tunnel it waits for it
+    // without its tunnel it waits
     lab.kill('c');
     seen(&|text| text.contains("quiclab-tunnel: no tunnel answers at "), "a sentence");
     terminal.write_all(b"q").unwrap();
@@ -104,7 +104,7 @@ fn top_prints_lines_where_there_is_no_terminal() {
         text.starts_with(&format!("server {device}, quiclab-tunnel ")) && text.contains("\nlaptop: open "),
         "{text}"
     );
-    // two pictures, then nobody reads
+    // two frames, then the output is not read
     let arguments = ["top", "--interval", "0.1", "--interface", &device];
     let mut child = Command::new(PROGRAM).args(arguments).stdout(Stdio::piped()).spawn().unwrap();
     let mut output = child.stdout.take().unwrap();
@@ -122,7 +122,7 @@ fn top_prints_lines_where_there_is_no_terminal() {
     assert_eq!(once.status.code(), Some(1));
 }
 
-/// What the panel for Grafana asks for exists as soon as a client has a session.
+/// The metrics of the Grafana dashboard exist as soon as a client has a session.
 #[test]
 fn metrics_of_a_running_server_are_those_of_the_panel() {
     let Some(mut lab) = Lab::new() else { return };

@@ -1,4 +1,4 @@
-//! Errors and notes about fields: where, of which kind, in which words.
+//! Errors and notes about fields: their location, kind and wording.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Keys: that they are hidden in errors, and who may read their file.
+//! Keys: hidden in errors, and permissions of their file.
 
 use super::*;
 
@@ -65,7 +65,7 @@ fn a_comment_behind_a_hidden_key_is_shown() {
         assert_eq!(shown.contains(comment), is_shown, "{shown}");
         assert!(!shown.contains(KEY) && !shown.contains("hunter2"), "{shown}");
     }
-    // what is not certainly a comment is hidden
+    // text that is not certainly a comment is hidden
     for value in ["\"\"\"a # secret", "hunter # secret", "\"a\\\" # secret\""] {
         let shown = error(&client(), "[client]", &format!("psk = {value}\n[client]")).render(false);
         assert!(!shown.contains("secret"), "{shown}");

@@ -52,28 +52,29 @@ pub(super) struct Request {
     /// Sequence numbers of the first and the last message.
     pub(super) first: u32,
     pub(super) last: u32,
-    /// Where the message begins that was added last.
+    /// Offset of the last message.
     latest: usize,
 }
 
 impl Request {
-    /// `last` is the sequence number of the message before.
+    /// Creates a request; `last` is the previous sequence number.
     pub(super) fn new(last: u32) -> Self {
         Self { bytes: Vec::new(), first: last + 1, last, latest: 0 }
     }
 
-    /// A transaction: all of it or nothing.
+    /// Creates a transaction, which is atomic.
     pub(super) fn batch(last: u32) -> Self {
         let mut request = Self::new(last);
         request.message(BATCH_BEGIN, REQUEST, 0, SUBSYSTEM, &[]);
         request
     }
 
-    /// Ends a transaction. Only the last message is acknowledged: the kernel keeps all answers until the transaction is done, and those to
-    /// some hundred messages do not fit into the buffer of the socket. A message that fails is answered in any case, and before that one.
+    /// Ends a transaction. Only the last message is acknowledged: the kernel keeps all answers until the
+    /// transaction is done, and those to some hundred messages do not fit in the buffer of the socket. A
+    /// failed message is always answered, before that acknowledgement.
     pub(super) fn end(&mut self) {
         let flags = self.latest + 6;
-        // an acknowledgement of BATCH_END itself takes Linux 6.11
+        // an acknowledgement of BATCH_END itself requires Linux 6.11
         self.bytes[flags] |= ACK.to_ne_bytes()[0];
         self.bytes[flags + 1] |= ACK.to_ne_bytes()[1];
         self.message(BATCH_END, REQUEST, 0, SUBSYSTEM, &[]);

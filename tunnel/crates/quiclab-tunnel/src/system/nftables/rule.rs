@@ -3,22 +3,22 @@
 use super::message::{attribute, nested, number, text};
 use super::set::Set;
 
-/// The register that expressions of one rule share, and that of the verdict.
+/// Register that expressions of one rule share, and that of the verdict.
 const REGISTER: u32 = 1;
 const VERDICT_REGISTER: u32 = 0;
 /// Length of a device's name in a comparison (IFNAMSIZ).
 const NAME_BYTES: usize = 16;
 
-/// What happens to a packet.
+/// Verdict about a packet.
 #[derive(Clone, Copy)]
 pub enum Verdict {
-    /// It goes nowhere.
+    /// The packet is dropped.
     Drop = 0,
-    /// It passes this chain.
+    /// The packet passes this chain.
     Accept = 1,
 }
 
-/// A rule: comparisons, and what happens if all are true.
+/// A rule: comparisons, and the verdict if all are true.
 #[derive(Clone, Default)]
 pub struct Rule(pub(super) Vec<u8>);
 
@@ -84,8 +84,8 @@ impl Rule {
         self.device(7, name, false)
     }
 
-    /// `fib saddr oifname` (`source`) or `fib daddr oifname`: the kernel sends packets to this address of the packet through the device,
-    /// and none of its own addresses is it.
+    /// `fib saddr oifname` (`source`) or `fib daddr oifname`: the kernel routes packets to this address of the packet through the
+    /// device, and it is not an address of the machine.
     #[must_use]
     pub fn routed_through(self, source: bool, name: &str) -> Self {
         // NFT_FIB_RESULT_OIFNAME, NFTA_FIB_F_SADDR, NFTA_FIB_F_DADDR
@@ -123,7 +123,7 @@ impl Rule {
         self.meta(15).compare(true, &[if ipv4 { 2 } else { 10 }])
     }
 
-    /// `ct state established,related`: the packet belongs to a flow that was let through before (NF_CT_STATE_BIT).
+    /// `ct state established,related`: the packet belongs to a flow that was accepted before (NF_CT_STATE_BIT).
     #[must_use]
     pub fn of_known_flow(self) -> Self {
         const STATE: u32 = 0;
@@ -135,7 +135,7 @@ impl Rule {
         read.masked(&known).compare(false, &[0; 4])
     }
 
-    /// The register with these bits only.
+    /// Masks the register with these bits.
     fn masked(self, mask: &[u8]) -> Self {
         self.expression("bitwise", |out| {
             number(out, 1, REGISTER);
@@ -174,7 +174,7 @@ impl Rule {
         read.masked(&mask).compare(true, octets)
     }
 
-    /// The verdict.
+    /// Adds the verdict.
     #[must_use]
     pub fn verdict(self, verdict: Verdict) -> Self {
         self.expression("immediate", |out| {
@@ -190,7 +190,7 @@ impl Rule {
     }
 }
 
-/// The name of a device as it is compared.
+/// Name of a device, padded for the comparison.
 fn padded(name: &str) -> Vec<u8> {
     let mut value = name.as_bytes().to_vec();
     value.resize(NAME_BYTES, 0);

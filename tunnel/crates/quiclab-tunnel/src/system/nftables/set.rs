@@ -1,4 +1,4 @@
-//! Sets of addresses, in the terms of `nft`: one rule looks an address up in all of them, however many there are.
+//! Sets of addresses, in the terms of `nft`: one rule looks up an address in all of their networks.
 
 use super::message::{CREATE, NEW_ELEMENTS, NEW_SET, Request, attribute, nested, number, text};
 use quiclab_core::ip::IpPrefix;
@@ -9,7 +9,7 @@ const INTERVAL: u32 = 4;
 const INTERVAL_END: u32 = 1;
 /// The types that `nft list` shows: `ipv4_addr`, `ipv6_addr`.
 const ADDRESS_TYPES: [u32; 2] = [7, 8];
-/// Elements in a message, each of at most 36 bytes: an attribute has less than 64 kB.
+/// Maximum number of elements in a message, each of at most 36 bytes: an attribute has less than 64 kB.
 const ELEMENTS: usize = 1024;
 
 /// Addresses of one family in networks.
@@ -17,12 +17,14 @@ const ELEMENTS: usize = 1024;
 pub struct Set {
     name: &'static str,
     ipv4: bool,
-    /// Where intervals begin, and behind their last address, where they end (`true`). That of the last address of all has no end.
+    /// First addresses of intervals, and (`true`) the addresses after their last ones. An interval up to the last possible
+    /// address has no end.
     bounds: Vec<(u128, bool)>,
 }
 
 impl Set {
-    /// The networks of a family among these. Where they overlap or touch, they are one interval, as the kernel refuses intervals that overlap.
+    /// Creates a set of the networks of a family among these. Overlapping and adjacent ones are one interval,
+    /// because the kernel refuses overlapping intervals.
     #[must_use]
     pub fn new(name: &'static str, ipv4: bool, networks: &[IpPrefix]) -> Self {
         let bits = if ipv4 { 32 } else { 128 };
@@ -65,7 +67,7 @@ impl Set {
         self.ipv4
     }
 
-    /// Whether no address is in it.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bounds.is_empty()

@@ -1,4 +1,4 @@
-//! /etc/resolv.conf (resolver(5)): its text, and how another takes its place and gives way.
+//! /etc/resolv.conf (resolver(5)): its text, replacement and restoration.
 
 use quiclab_core::problem::system_reason;
 use std::fs::{File, OpenOptions};
@@ -9,10 +9,10 @@ use std::path::Path;
 /// The file of the C library (resolver(5)).
 pub(super) const FILE: &str = "/etc/resolv.conf";
 
-/// Longer files are not those of a resolver.
+/// Maximum length of a file of a resolver.
 pub(super) const MAX_BYTES: u64 = 1 << 16;
 
-/// Where it answers (systemd-resolved.service(8)).
+/// Addresses at which systemd-resolved answers (systemd-resolved.service(8)).
 pub(super) const STUBS: [&str; 2] = ["127.0.0.53", "127.0.0.54"];
 
 /// Whether a resolv.conf(5) names the stub of systemd-resolved, as its own stub-resolv.conf does.
@@ -39,7 +39,7 @@ pub(super) fn open_file() -> io::Result<File> {
     })
 }
 
-/// The text of resolv.conf(5).
+/// Text of resolv.conf(5).
 pub(super) fn text(servers: &[IpAddr], search: &[String]) -> String {
     let mut out: String = servers.iter().map(|server| format!("nameserver {server}\n")).collect();
     if !search.is_empty() {
@@ -48,10 +48,10 @@ pub(super) fn text(servers: &[IpAddr], search: &[String]) -> String {
     out
 }
 
-/// Gives a file its earlier text; whether it had the one `written` here.
+/// Restores the earlier text of a file; returns whether it had the text `written` here.
 pub(super) fn restore_file(path: &Path, before: &str, written: &str) -> io::Result<bool> {
     let mut file = match OpenOptions::new().read(true).write(true).open(path) {
-        // it is gone, or the target of a link is
+        // it no longer exists, or the target of a link does not
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             tracing::warn!(file = FILE, "another program has removed it since; it stays as it is");
             return Ok(false);

@@ -7,10 +7,10 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// There while systemd-resolved runs (systemd-resolved.service(8)).
+/// Directory that exists while systemd-resolved runs (systemd-resolved.service(8)).
 const RESOLVED: &str = "/run/systemd/resolve";
 
-/// Whether systemd-resolved runs, and the C library asks it.
+/// Whether systemd-resolved runs, and the C library queries it.
 pub(super) fn asks_resolved() -> bool {
     Path::new(RESOLVED).exists() && fs::read_to_string(FILE).is_ok_and(|text| names_stub(&text))
 }
@@ -21,13 +21,13 @@ pub(super) fn find(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|directory| directory.join(name)).find(|file| file.is_file())
 }
 
-/// That of systemd is resolvectl by another name.
+/// Finds resolvconf; that of systemd is resolvectl by another name.
 pub(super) fn find_resolvconf() -> Option<PathBuf> {
     find("resolvconf")
         .filter(|program| fs::canonicalize(program).is_ok_and(|target| !target.ends_with("resolvectl")))
 }
 
-/// What systemd-resolved says to a user without a permission by polkit, which lasts.
+/// Converts the error of systemd-resolved for a user without permission by polkit, which is permanent.
 pub(super) fn of_resolved(error: io::Error) -> io::Error {
     let said = error.to_string();
     let denied = ["authentication required", "Access denied", "Permission denied"];
@@ -45,7 +45,7 @@ pub(super) fn run(program: &Path, arguments: &[&str], input: &str) -> io::Result
         .stderr(Stdio::piped())
         .spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // one that does not read it says why by its exit code
+        // a program that does not read it reports the reason by its exit code
         let _ = stdin.write_all(input.as_bytes());
     }
     let done = child.wait_with_output()?;

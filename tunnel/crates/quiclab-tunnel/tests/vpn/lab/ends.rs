@@ -1,4 +1,4 @@
-//! The ends of tunnels, which are processes: how they start and end, and what they say.
+//! Ends of tunnels, which are processes: their start, end and output.
 
 use super::{Lab, PROGRAM, end, succeed, until};
 use rustix::process::{Pid, Signal};
@@ -22,7 +22,7 @@ impl Lab {
         self.start_by(host, &[]);
     }
 
-    /// The same by a program that becomes it, with arguments.
+    /// Starts it by a program with arguments that becomes it.
     pub fn start_by(&mut self, host: char, program: &[&str]) {
         let end = end(host);
         let log = File::options()
@@ -35,7 +35,7 @@ impl Lab {
             .args(["netns", "exec", &self.host(host)])
             .args(program)
             .args([PROGRAM, "up", config.to_str().unwrap()])
-            // what outlives a restart of a real machine
+            // state that persists across restarts of a real machine
             .env("STATE_DIRECTORY", &self.directory)
             .stdin(Stdio::null())
             .stderr(log)
@@ -44,14 +44,14 @@ impl Lab {
         self.children.push((host, child));
     }
 
-    /// Both ends, with both paths.
+    /// Starts both ends, and waits for both paths.
     pub fn start_both(&mut self) {
         self.start('s');
         self.start('c');
         until("session with two paths", || self.is_open() && self.paths_up() == 2);
     }
 
-    /// The name of a file of the ends.
+    /// Path of a file of the ends.
     pub fn file(&self, name: &str) -> String {
         self.directory.join(name).to_str().unwrap().to_owned()
     }
@@ -73,7 +73,7 @@ impl Lab {
         child.wait().unwrap();
     }
 
-    /// Kills what the program of an end has started.
+    /// Kills the child process of an end.
     pub fn kill_child(&self, host: char) {
         let parent = self.pid(host).to_string();
         let all = std::fs::read_dir("/proc")
@@ -89,31 +89,31 @@ impl Lab {
         }
     }
 
-    /// Ends an end as a service manager does, and waits until it is gone.
+    /// Ends an end as a service manager does, and waits until it has exited.
     pub fn terminate(&mut self, host: char) -> ExitStatus {
         self.signal(host, Signal::TERM);
         self.wait(host)
     }
 
-    /// Waits until an end is gone of itself.
+    /// Waits until an end exits by itself.
     pub fn wait(&mut self, host: char) -> ExitStatus {
         let at = self.children.iter().rposition(|(of, _)| *of == host).expect("it was started");
         self.children.remove(at).1.wait().unwrap()
     }
 
-    /// Ends an end as a user does, and waits until it is gone.
+    /// Ends an end as a user does, and waits until it has exited.
     pub fn down(&mut self, host: char) {
         succeed(PROGRAM, &["down", "--interface", &self.device(host)]);
         assert!(self.wait(host).success(), "{}", self.log(&end(host)));
     }
 
-    /// Undoes what a killed end has left; gives what `down` says.
+    /// Undoes the changes of a killed end; returns the output of `down`.
     pub fn clean(&self, host: char) -> String {
         let (name, device) = (self.host(host), self.device(host));
         succeed("ip", &["netns", "exec", &name, PROGRAM, "down", "--interface", &device])
     }
 
-    /// Status of an end; null while there is none.
+    /// Status of an end; null if it does not run.
     pub fn status(&self, host: char) -> Value {
         let done = Command::new(PROGRAM)
             .args(["status", "--json", "--interface", &self.device(host)])
@@ -136,7 +136,7 @@ impl Lab {
         paths.iter().filter(|path| path["up"] == true).count()
     }
 
-    /// Runs a program in the network of a host: its exit code, and what it printed.
+    /// Runs a program in the network of a host: its exit code and its output.
     pub fn run(&self, host: char, arguments: &[&str]) -> (Option<i32>, String) {
         let done =
             Command::new("ip").args(["netns", "exec", &self.host(host)]).args(arguments).output().unwrap();
@@ -144,7 +144,7 @@ impl Lab {
         (done.status.code(), String::from_utf8_lossy(&said).into_owned())
     }
 
-    /// `reload` of an end: its exit code, and what it says.
+    /// Runs `reload` for an end: its exit code and its output.
     pub fn reload(&self, host: char) -> (Option<i32>, String) {
         self.run(host, &[PROGRAM, "reload", "--interface", &self.device(host)])
     }

@@ -5,9 +5,9 @@
 //! | here | the hosts, their files, and their end |
 //! | `network` | devices, addresses, routes, cuts |
 //! | `ends` | the processes of both ends |
-//! | `traffic` | what passes the tunnel |
+//! | `traffic` | traffic through the tunnel |
 //! | `strangers` | other implementations of CONNECT-IP, certificates |
-//! | `needs` | what a test needs of the machine, and is skipped without |
+//! | `needs` | requirements of a test, without which it is skipped |
 
 mod ends;
 pub mod needs;
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_quiclab-tunnel");
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// The hosts, which are gone with it.
+/// The hosts, which are removed when it is dropped.
 pub struct Lab {
     name: String,
     pub directory: PathBuf,
@@ -32,7 +32,7 @@ pub struct Lab {
     pub keys: [String; 3],
 }
 
-/// Runs a program and gives what it printed; panics if it fails.
+/// Runs a program and returns its output; panics if it fails.
 pub fn succeed(program: &str, arguments: &[&str]) -> String {
     let done = Command::new(program).args(arguments).output().expect("the program is installed");
     let said = String::from_utf8_lossy(&done.stderr);
@@ -53,10 +53,10 @@ pub fn end(host: char) -> String {
 /// Hosts of further clients.
 pub const CLIENTS: [char; 10] = ['e', 'f', 'g', 'h', 'i', 'j', 'k', 'o', 'p', 'q'];
 
-/// After so long, what a test waits for does not happen. It is no requirement: a test that has one asserts what [`until`] returns.
+/// Time after which an awaited event counts as missing. It is not a requirement: a test with one asserts the result of [`until`].
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Looks until something is the case, and gives how long it took; panics after [`LONGEST`].
+/// Waits until a condition is true, and returns the elapsed time; panics after [`LONGEST`].
 pub fn until(what: &str, mut is: impl FnMut() -> bool) -> Duration {
     let start = Instant::now();
     while !is() {
@@ -66,7 +66,7 @@ pub fn until(what: &str, mut is: impl FnMut() -> bool) -> Duration {
     start.elapsed()
 }
 
-/// Lets time pass.
+/// Sleeps.
 pub fn wait(time: Duration) {
     let start = Instant::now();
     while let Some(left) = time.checked_sub(start.elapsed()) {
@@ -75,7 +75,7 @@ pub fn wait(time: Duration) {
 }
 
 impl Lab {
-    /// The hosts, or `None` with a message where that is not possible.
+    /// Creates the hosts, or returns `None` with a message if that is not possible.
     pub fn new() -> Option<Self> {
         if !needs::has_namespaces() {
             return None;
@@ -108,7 +108,7 @@ impl Lab {
         format!("{}{host}", self.name)
     }
 
-    /// The device of an end: names of journals are the machine's, not the namespace's.
+    /// The device of an end: names of journals are global, not per namespace.
     pub fn device(&self, host: char) -> String {
         let number = self.name.trim_start_matches("qlt");
         format!("q{number}{host}")
@@ -176,7 +176,7 @@ impl Drop for Lab {
             let _ = Command::new("ip").args(["netns", "del", &self.host(host)]).output();
             let _ = std::fs::remove_dir_all(Path::new("/run/quiclab-tunnel").join(self.device(host)));
         }
-        // unless another lab, or the machine, has something in it
+        // unless another lab, or the machine, has files in it
         let _ = std::fs::remove_dir("/etc/netns");
         if std::thread::panicking() {
             eprintln!("server:\n{}\nclient:\n{}", self.log("server"), self.log("client"));

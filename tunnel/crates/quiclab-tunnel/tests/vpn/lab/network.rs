@@ -1,4 +1,4 @@
-//! What is between the hosts, and what they have of it: devices, addresses, routes, cuts, sysctls.
+//! Network of the hosts: devices, addresses, routes, cuts, sysctls.
 
 use super::{Lab, succeed};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -8,17 +8,17 @@ use std::path::Path;
 use std::thread::JoinHandle;
 
 impl Lab {
-    /// The network of a host. Its TCP has Reno, not what the machine has by default: BBR of Linux leaves the tunnel's queue empty, and
-    /// after an outage some of its flows leave one hole unsent for ten seconds and longer, although all beyond it was acknowledged.
-    /// Namespaces permit Reno everywhere.
+    /// Adds the network of a host. Its TCP uses Reno, not the default of the machine: BBR of Linux leaves the
+    /// tunnel's queue empty, and after an outage some of its flows leave one hole unsent for ten seconds and
+    /// longer, although all data beyond it were acknowledged. Namespaces permit Reno everywhere.
     pub fn add_namespace(&self, host: char) {
         succeed("ip", &["netns", "add", &self.host(host)]);
         self.ip(host, "link set lo up");
         self.set_sysctl(host, "net/ipv4/tcp_congestion_control", "reno");
     }
 
-    /// Puts two routers between the hosts of uplink 1, so that what it carries can be limited where neither end sees it:
-    /// [`Lab::limit`]. Without `icmp` they tell nobody what they drop.
+    /// Puts two routers between the hosts of uplink 1, so that its MTU can be limited where neither end sees it:
+    /// [`Lab::limit`]. Without `icmp` they drop packets silently.
     pub fn route(&mut self, icmp: bool) {
         self.ip('c', "link del c1");
         for host in ['m', 'n'] {
@@ -53,14 +53,14 @@ impl Lab {
                 succeed("ip", &["netns", "exec", &self.host(host), "sysctl", "-q", "-w", setting]);
             }
             for family in ["-4", "-6"].into_iter().filter(|_| !icmp) {
-                // what does not come from another host
+                // packets that are not from another host
                 self.ip(host, &format!("{family} rule add iif lo blackhole"));
             }
         }
         self.edit("client.toml", "10.1.1.1:4433", "10.4.3.1:4433");
     }
 
-    /// From now on the routers forward no longer packets than this, in both directions.
+    /// Limits the packets that the routers forward to this length, in both directions.
     pub fn limit(&self, mtu: u16) {
         self.ip('m', &format!("link set mn mtu {mtu}"));
         self.ip('n', &format!("link set nm mtu {mtu}"));
@@ -71,8 +71,8 @@ impl Lab {
         succeed("ip", &[&["-n", &host][..], &arguments.split(' ').collect::<Vec<_>>()].concat())
     }
 
-    /// A third host, with a device `eth0` of its own to `to`, in the network 10.`network`.0.0/24 and fd`network`::/64 (two digits): it is
-    /// .2, the other end .1.
+    /// Adds a third host, with a device `eth0` of its own to `to`, in the network 10.`network`.0.0/24 and
+    /// fd`network`::/64 (two digits): it is .2, the other end .1.
     pub fn add_host(&self, host: char, to: char, device: &str, network: u8) {
         let (near, far) = (self.host(to), self.host(host));
         self.add_namespace(host);
@@ -85,7 +85,7 @@ impl Lab {
         }
     }
 
-    /// Lets nothing through an uplink, in both directions and without anybody being told, or everything again.
+    /// Blocks an uplink silently in both directions, or unblocks it.
     pub fn cut(&self, uplink: u32, cut: bool) {
         let action = if cut { "add" } else { "del" };
         for host in ['c', 's'] {
@@ -100,7 +100,7 @@ impl Lab {
         }
     }
 
-    /// A sysctl of a host, by its name below /proc/sys.
+    /// Value of a sysctl of a host, by its name below /proc/sys.
     pub fn sysctl(&self, host: char, name: &str) -> String {
         let file = Path::new("/proc/sys").join(name);
         let read = move || std::fs::read_to_string(file).unwrap().trim().to_owned();
@@ -112,7 +112,7 @@ impl Lab {
         self.within(host, move || std::fs::write(file, value).unwrap()).join().unwrap();
     }
 
-    /// Does something in the network of a host.
+    /// Runs a task in the network of a host.
     pub fn within<T: Send + 'static>(
         &self,
         host: char,

@@ -1,4 +1,4 @@
-//! Other implementations of CONNECT-IP, and certificates, which openssl makes from keys of ends.
+//! Other implementations of CONNECT-IP, and certificates, which openssl creates from keys of ends.
 
 use super::{Lab, succeed};
 use std::fs::File;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 impl Lab {
-    /// A certificate of an end's key, signed by itself.
+    /// Creates a self-signed certificate of an end's key.
     pub fn certify(&self, end: &str) {
         let (key, certificate) = (self.file(&format!("{end}.key")), self.file(&format!("{end}.pem")));
         let subject = format!("/CN={end}.example");
@@ -15,8 +15,8 @@ impl Lab {
         succeed("openssl", &sign);
     }
 
-    /// An authority with the certificate `ca.pem`, and a host with the ECDSA key `web.key`, which the authority has signed in
-    /// `web.pem`.
+    /// Creates an authority with the certificate `ca.pem`, and a host with the ECDSA key `web.key`, which the authority has
+    /// signed in `web.pem`.
     pub fn certify_by_authority(&self, host: &str) {
         let name = |name: &str| self.file(name);
         let [ca_key, ca, key, request, certificate, extensions] =
@@ -37,7 +37,7 @@ impl Lab {
         succeed("openssl", &[&signed[..], &as_server].concat());
     }
 
-    /// Starts another program in the network of a host; returns the file with what it prints.
+    /// Starts another program in the network of a host; returns the file with its output.
     pub fn start_program(&mut self, host: char, words: &[String]) -> PathBuf {
         let file = self.directory.join(format!("program{}.log", self.children.len()));
         let log = File::create(&file).unwrap();
@@ -53,7 +53,7 @@ impl Lab {
         file
     }
 
-    /// What a program has printed so far.
+    /// Output of a program so far.
     pub fn said(&self, file: &Path) -> String {
         std::fs::read_to_string(file).unwrap_or_default()
     }

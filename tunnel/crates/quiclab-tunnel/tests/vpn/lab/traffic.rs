@@ -1,4 +1,4 @@
-//! What passes the tunnel, and the metrics of the server.
+//! Traffic through the tunnel, and the metrics of the server.
 
 use super::Lab;
 use std::io::{Read, Write};
@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 impl Lab {
-    /// What `/metrics` of the server answers, with the header.
+    /// Response of `/metrics` of the server, with the header.
     pub fn metrics(&self) -> String {
         let task = || {
             let mut stream = TcpStream::connect("127.0.0.1:9477").unwrap();
@@ -29,7 +29,7 @@ impl Lab {
         self.within(host, move || UdpSocket::bind(address).unwrap()).join().unwrap()
     }
 
-    /// Answers datagrams at an address inside the tunnel, for ever.
+    /// Answers datagrams at an address inside the tunnel, indefinitely.
     pub fn echo(&self, host: char, address: impl ToSocketAddrs + Send + 'static) {
         let socket = self.socket(host, address);
         std::thread::spawn(move || {
@@ -40,7 +40,7 @@ impl Lab {
         });
     }
 
-    /// Sends a datagram through the tunnel and waits for the answer, at most so long.
+    /// Sends a datagram through the tunnel and waits for the answer, at most `longest`.
     pub fn ping(&self, address: &'static str, longest: Duration) -> Option<Duration> {
         let task = move || {
             let to: SocketAddr = address.parse().unwrap();
@@ -55,8 +55,8 @@ impl Lab {
         self.within('c', task).join().unwrap()
     }
 
-    /// Pings one after the other while something goes on: what that gives, how many were sent, how many answered. An answer may be
-    /// late where the machine is busy.
+    /// Sends successive pings while `task` runs; returns its result, the number of pings, and the number of
+    /// answers. An answer may be late on a busy machine.
     pub fn pings_during<T>(&self, task: JoinHandle<T>, address: &'static str) -> (T, u32, u32) {
         let (mut asked, mut answered) = (0, 0);
         while !task.is_finished() {
