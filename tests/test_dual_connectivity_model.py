@@ -16,11 +16,11 @@ import pytest
 
 from conftest import ROOT
 from quiclab.quantity import seconds
-from quiclab.studies.dual_connectivity import common, model
-from quiclab.studies.dual_connectivity import links as links_model
-from quiclab.studies.dual_connectivity.setting import AIOQUIC, LINUX_RENO, Parameters, links_of
+from quiclab_studies.dual_connectivity import common, model
+from quiclab_studies.dual_connectivity import links as links_model
+from quiclab_studies.dual_connectivity.setting import AIOQUIC, LINUX_RENO, Parameters, links_of
 
-TABLES = ROOT / "python/quiclab/studies/dual_connectivity/reference"
+TABLES = ROOT / "studies/quiclab_studies/dual_connectivity/reference"
 LARGE, DEFAULT, TCP = "quic_large_buffer", "quic_default_buffer", "tcp"
 BATCHES = (2, 10, 50, 100, 150, 200, 250, 300, 350, 400, 450, 500)
 COLUMNS = {

@@ -210,7 +210,7 @@ STUDY = Study(
 
 
 def table_b1() -> dict[Key, Summary]:
-    with (ROOT / "python/quiclab/studies/page_load/reference" / "table_b01_plt.csv").open(encoding="utf-8") as file:
+    with (ROOT / "studies/quiclab_studies/page_load/reference" / "table_b01_plt.csv").open(encoding="utf-8") as file:
         return {
             (row["stack"], "base", int(row["bandwidth_mbps"]), int(row["object_size_kb"])): printed(
                 float(row["plt_ms_mean"]), float(row["plt_ms_std"]), int(row["n_runs"])

@@ -398,7 +398,7 @@ def test_only_browsers_ask_for_another_guest() -> None:
 
 
 def test_our_own_measurement_is_whole() -> None:
-    folder = ROOT / "python/quiclab/studies/page_load/reference"
+    folder = ROOT / "studies/quiclab_studies/page_load/reference"
     with (folder / "browser.csv").open() as cells, (folder / "browser_loads.csv").open() as loads:
         rows, singles = list(csv.DictReader(cells)), list(csv.DictReader(loads))
     keys = ("clock", "experiment", "bandwidth_mbps", "object_size_kb", "protocol")
@@ -425,7 +425,7 @@ def test_the_browser_is_compared_with_the_sim_in_each_cell() -> None:
     # (30 - 20) / 20; nothing varies
     assert tool.difference([30.0] * 3, [20.0] * 3, "x") == (50.0, 50.0, 50.0)
     assert tool.told((-4.0, -9.0, 1.0)) == "none -4 (-9 to +1)"
-    text = (ROOT / "python/quiclab/studies/page_load/reference" / "browser.md").read_text(encoding="utf-8")
+    text = (ROOT / "studies/quiclab_studies/page_load/reference" / "browser.md").read_text(encoding="utf-8")
     rows = text.split(tool.BEGIN)[1].split(tool.END)[0].splitlines()
     assert rows[0] == tool.HEAD
     cells = [(name, rate, size) for name in ("X01", "X05") for rate in (10, 50) for size in (10, 100, 1000)]

@@ -17,11 +17,11 @@ from quiclab.report.figures import specification
 from quiclab.result import run_and_keep
 from quiclab.scenario import Scenario
 from quiclab.store import Store
-from quiclab.studies.validation.loss_detection_cases import BY_NAME
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import write_manifest
 from quiclab.study.plan import Plan
 from quiclab.study.registry import find
+from quiclab_studies.validation.loss_detection_cases import BY_NAME
 
 NAME = "validation/loss_detection"
 MSS = 1000

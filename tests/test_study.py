@@ -23,12 +23,12 @@ from quiclab.experiment import Runs, Task
 from quiclab.metrics import Statistics
 from quiclab.result import FlowResult, RunResult
 from quiclab.scenario import load
-from quiclab.studies.page_load.bulk import RATE_MBPS
 from quiclab.study import Study, registry
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.plan import Plan
 from quiclab.study.published import number, read_published
 from quiclab.study.registry import find, find_all, studies
+from quiclab_studies.page_load.bulk import RATE_MBPS
 
 NAME = "dual_connectivity/share"
 PUBLISHED = (

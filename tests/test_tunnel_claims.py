@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from quiclab.stats import Statistic
-from quiclab.studies.tunnel.claims import GROUP, METRICS, PLACES, REFERENCE
 from quiclab.study.claims import Claim
 from quiclab.study.findings import Grid, Key
 from quiclab.study.registry import find
+from quiclab_studies.tunnel.claims import GROUP, METRICS, PLACES, REFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

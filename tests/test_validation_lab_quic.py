@@ -30,7 +30,7 @@ NAME = "validation/lab_quic"
 QUINN, AIOQUIC, DUAL_CONNECTIVITY = PARTS = [
     f"{NAME}/{part}" for part in ("quinn", "aioquic", "aioquic_dual_connectivity")
 ]
-REFERENCE = ROOT / "python/quiclab/studies/validation/reference/aioquic"
+REFERENCE = ROOT / "studies/quiclab_studies/validation/reference/aioquic"
 
 
 def criterion(name: str, identity: str) -> Criterion:

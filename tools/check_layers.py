@@ -75,14 +75,13 @@ def wrong_modules() -> Iterator[str]:
 
 
 def wrong_python() -> Iterator[str]:
-    """Python files that import studies (above them) or, in studies, the private extension."""
-    studies = ROOT / "python" / "quiclab" / "studies"
+    """Python files of the lab that import studies, and those of studies that import something private of the lab."""
     for file in sorted((ROOT / "python").rglob("*.py")):
-        below = not file.is_relative_to(studies)
-        if below and re.search(r"^\s*(from|import) quiclab\.studies\b", file.read_text(), re.MULTILINE):
+        if re.search(r"^\s*(from|import) quiclab_studies\b", file.read_text(), re.MULTILINE):
             yield f"{file.relative_to(ROOT)}: imports a study, which is above it"
-        if not below and "_quiclab" in file.read_text():
-            yield f"{file.relative_to(ROOT)}: uses the private extension; use the quiclab package"
+    for file in sorted((ROOT / "studies").rglob("*.py")):
+        if match := re.search(r"^\s*(from|import) (quiclab\.(.*[. ])?_.*)$", file.read_text(), re.MULTILINE):
+            yield f"{file.relative_to(ROOT)}: imports {match[2]}, which is private"
 
 
 if __name__ == "__main__":

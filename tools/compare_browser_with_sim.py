@@ -21,7 +21,7 @@ from quiclab.stats import bootstrap, percent_difference
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FOLDER: Final = Path(__file__).resolve().parents[1] / "python/quiclab/studies/page_load/reference"
+FOLDER: Final = Path(__file__).resolve().parents[1] / "studies/quiclab_studies/page_load/reference"
 CLOCKS: Final = ("real", "virtual")
 NETWORKS: Final = {"X01": "base", "X05": "loss"}
 BEGIN, END = "<!-- sim -->\n", "<!-- end of sim -->"

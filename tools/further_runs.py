@@ -100,7 +100,7 @@ def kernel_points(evaluation: Evaluation) -> list[Point]:
 def later_points(evaluation: Evaluation, number: int) -> list[Point]:
     """Note so many variants, and return the cases with the largest differences under them."""
     study = evaluation.study
-    views = import_module(f"quiclab.studies.{study.name.replace('/', '.')}").VIEWS
+    views = import_module(f"quiclab_studies.{study.name.replace('/', '.')}").VIEWS
     names = [variant.name for variant in study.design.variants]
     chosen = names[:: max(1, len(names) // number)][:number]
     write_manifest(study, evaluation.directory, 1, partial=True, variants=chosen)

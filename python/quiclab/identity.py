@@ -104,7 +104,7 @@ def setting_of(
     versions = versions_of(scenario, lane)
     lines = [canonical, *versions, *fingerprint(scenario, base_dir), *series]
     if keep is not None:
-        lines.append(f"{keep.__module__}.{keep.__qualname__} {source_of(keep, 'keep')}")
+        lines.append(f"{keep.__module__.rpartition('.')[2]}.{keep.__qualname__} {source_of(keep, 'keep')}")
     return hashlib.sha256("\n".join(lines).encode()).hexdigest(), ", ".join(versions)
 
 
