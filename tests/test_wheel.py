@@ -28,11 +28,11 @@ def test_the_wheels_work_without_the_checkout(tmp_path: Path) -> None:
     # what `make setup` has compiled
     build = [str(maturin), "build", "--profile", "local", "--quiet", "--out", str(tmp_path)]
     subprocess.run(build, cwd=ROOT, check=True, timeout=1800)
-    of_studies = [UV, "build", "--quiet", "--wheel", "--package", "quiclab-studies", "--out-dir", tmp_path]
+    of_studies = [str(UV), "build", "--quiet", "--wheel", "--package", "quiclab-studies", "--out-dir", str(tmp_path)]
     subprocess.run(of_studies, cwd=ROOT, check=True, timeout=600)
     wheels = sorted(tmp_path.glob("*.whl"))
     assert len(wheels) == 2
-    command = [sys.executable, ROOT / "tools/try_wheel.py", *wheels]
+    command = [sys.executable, str(ROOT / "tools/try_wheel.py"), *map(str, wheels)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "the wheels work without the checkout"
