@@ -18,7 +18,7 @@ JOBS ?= $(shell nproc)
 PROFILE ?= local
 # all crates with all features: of a part of them, dependencies would have other features and be built again
 RUST_TESTS = --workspace --features quiclab-tunnel/connect-ip
-# verdicts need five runs of each setting (quiclab.repetitions.MIN_RUNS)
+# verdicts need five runs of each setting (quiclab.experiment.repetitions.MIN_RUNS)
 DEMO_RUNS ?= 5
 PYTEST = $(RUN)/pytest --numprocesses $(JOBS) --dist loadgroup --durations 10
 

@@ -11,10 +11,10 @@ import pytest
 
 from conftest import quiclab_process, tool
 from quiclab.lane.run import Lane
-from quiclab.quantity import nanoseconds
 from quiclab.report.figures.agreement import pairs
+from quiclab.result.stats import summarise
 from quiclab.scenario import Scenario
-from quiclab.stats import summarise
+from quiclab.scenario.quantity import nanoseconds
 from quiclab.study import BASE
 from quiclab.study.claims import Judgement
 from quiclab.study.criteria import Criterion, Outcome

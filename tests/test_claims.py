@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from conftest import ROOT
-from quiclab.formats import lower_first
-from quiclab.stats import bootstrap
+from quiclab.result.formats import lower_first
+from quiclab.result.stats import bootstrap
 from quiclab.study.agreement import agreement
 from quiclab.study.claims import (
     CONFIRMED_SHARE,

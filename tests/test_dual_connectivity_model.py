@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from conftest import ROOT
-from quiclab.quantity import seconds
+from quiclab.scenario.quantity import seconds
 from quiclab_studies.dual_connectivity import common, model
 from quiclab_studies.dual_connectivity import links as links_model
 from quiclab_studies.dual_connectivity.setting import AIOQUIC, LINUX_RENO, Parameters, links_of

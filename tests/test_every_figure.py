@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from quiclab.libraries import alt
-from quiclab.page.figure import PHASES, waterfall
+from quiclab._base.libraries import alt
 from quiclab.report import figures
 from quiclab.report.figures.heatmap import ink
 from quiclab.report.figures.theme import BESIDE_NAME, LEGEND_WIDTH, LETTER, legend_columns
 from quiclab.report.html import drawing, environment
 from quiclab.report.panels import Panel, panels
+from quiclab.sources.page.figure import PHASES, waterfall
 from quiclab_studies.controls.views import grid
 from quiclab_studies.pacing.figures import in_rows
 from quiclab_studies.slow_start.paths import PATHS

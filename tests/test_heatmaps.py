@@ -15,7 +15,7 @@ from scipy import stats as scipy_stats
 from conftest import ROOT
 from quiclab.report import figures, study_page
 from quiclab.report.figures.heatmap import PALETTES, UNTESTED, WHITE, annotation, colour, ink, limit_of
-from quiclab.stats import Summary, pairs_of, pearson, percent_difference, spearman, summarise, t_test_p, welch_p
+from quiclab.result.stats import Summary, pairs_of, pearson, percent_difference, spearman, summarise, t_test_p, welch_p
 from quiclab.study import (
     Configuration,
     Design,

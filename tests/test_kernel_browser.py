@@ -18,17 +18,17 @@ import pytest
 
 from conftest import ROOT, without_browser
 from quiclab import cli
-from quiclab.browser import client, curl, quinn
-from quiclab.browser.chromium import Chromium, environment, key_hash
-from quiclab.browser.compare import differing, summary
-from quiclab.browser.envoy import Request, configuration, requests
-from quiclab.browser.har_writer import Event, har, record
-from quiclab.browser.load import LoadError, PageLoad, Target, examine, with_log
-from quiclab.browser.runner import load_pages, page_scenario
-from quiclab.browser.site import MIN_IMAGE_BYTES, Page, png
 from quiclab.errors import RequestError
 from quiclab.lane.adapter import BUILT_IN, load_adapters
 from quiclab.lane.adapter_plan import GuestPlan
+from quiclab.lane.browser import client, curl, quinn
+from quiclab.lane.browser.chromium import Chromium, environment, key_hash
+from quiclab.lane.browser.compare import differing, summary
+from quiclab.lane.browser.envoy import Request, configuration, requests
+from quiclab.lane.browser.har_writer import Event, har, record
+from quiclab.lane.browser.load import LoadError, PageLoad, Target, examine, with_log
+from quiclab.lane.browser.runner import load_pages, page_scenario
+from quiclab.lane.browser.site import MIN_IMAGE_BYTES, Page, png
 from quiclab.scenario import load
 
 PAGE_FILE = ROOT / "scenarios" / "page_browser.toml"

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import ROOT
 from quiclab import load, run
-from quiclab.pacing.runs import extract
+from quiclab.analysis.pacing.runs import extract
 from quiclab.study import Study
 from quiclab.study.findings import Sample
 from quiclab.study.registry import find

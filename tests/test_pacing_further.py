@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from quiclab.pacing.runs.over_time import half_widths, over_time, phases
+from quiclab.analysis.pacing.runs.over_time import half_widths, over_time, phases
 from quiclab.study.findings import NotMeasuredError
 from quiclab.study.registry import find
 from quiclab_studies.pacing import claims, further, variants

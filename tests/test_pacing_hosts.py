@@ -10,7 +10,7 @@ import pytest
 
 from conftest import ROOT
 from quiclab import load, run
-from quiclab.quantity import seconds
+from quiclab.scenario.quantity import seconds
 from quiclab.study.published import read_published
 from quiclab.study.registry import find
 from quiclab_studies import hosts

@@ -13,8 +13,8 @@ import quiclab
 from conftest import ROOT
 from measure_browser_reads import ASKED, READ, lateness
 from quiclab.errors import QuiclabError
-from quiclab.quantity import milliseconds
 from quiclab.scenario import Scenario, load
+from quiclab.scenario.quantity import milliseconds
 from quiclab.study import Study
 from quiclab.study.plan import Plan
 from quiclab.study.published import read_published

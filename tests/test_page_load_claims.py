@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from conftest import ROOT
-from quiclab.stats import Array, Statistic
+from quiclab.result.stats import Array, Statistic
 from quiclab.study.claims import Claim, Verdict, judge
 from quiclab.study.findings import Grid, Key, NotMeasuredError, Resamples, Sample
 from quiclab.study.printed import Printed

@@ -12,9 +12,9 @@ import pytest
 
 import quiclab
 from conftest import ROOT
-from quiclab.metrics import Statistics
-from quiclab.quantity import milliseconds
 from quiclab.result import FlowResult, RunResult
+from quiclab.result.metrics import Statistics
+from quiclab.scenario.quantity import milliseconds
 from quiclab_studies.page_load import traces
 
 COUNTED = {"lost_packets": 12.0, "spurious_losses": 9.0}

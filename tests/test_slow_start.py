@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from conftest import quiclab_process
-from quiclab.libraries import pl
+from quiclab._base.libraries import pl
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.plan import Plan
 from quiclab.study.registry import find

@@ -19,9 +19,10 @@ from conftest import ROOT
 from quiclab import cli
 from quiclab.cli.study_group import for_each, with_keys, with_lane
 from quiclab.errors import QuiclabError, RequestError, StoppedError
-from quiclab.experiment import Runs, Task
-from quiclab.metrics import Statistics
+from quiclab.experiment.plan import Task
+from quiclab.experiment.runs import Runs
 from quiclab.result import FlowResult, RunResult
+from quiclab.result.metrics import Statistics
 from quiclab.scenario import load
 from quiclab.study import Study, registry
 from quiclab.study.evaluate import Evaluation

@@ -11,7 +11,7 @@ import pytest
 import quiclab
 from conftest import ROOT
 from quiclab import cli
-from quiclab.inputs import with_absolute_files
+from quiclab.scenario.inputs import with_absolute_files
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.registry import find
 from quiclab_studies.validation.blind import goodput_mbps

@@ -12,7 +12,7 @@ import quiclab
 from conftest import ROOT
 from quiclab.errors import QuiclabError
 from quiclab.result import RunResult
-from quiclab.series import by_flow
+from quiclab.result.series import by_flow
 from quiclab.study.recording import result_of, series_of
 from quiclab.study.registry import find
 from quiclab_studies.tunnel.common import START_S

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import quiclab
-from quiclab.kernel.programs import found
+from quiclab.lane.kernel.programs import found
 
 ROOT = Path(__file__).resolve().parents[1]
 UV = found("uv") or ROOT / ".tools/bin/uv"

@@ -14,9 +14,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from quiclab.files import write_atomically
-from quiclab.libraries import np, pl
-from quiclab.stats import bootstrap, percent_difference
+from quiclab._base.files import write_atomically
+from quiclab._base.libraries import np, pl
+from quiclab.result.stats import bootstrap, percent_difference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

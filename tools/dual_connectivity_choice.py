@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from quiclab.errors import QuiclabError
-from quiclab.stats import Summary, difference_half_width
+from quiclab.result.stats import Summary, difference_half_width
 from quiclab.study.findings import Key
 from quiclab_studies.dual_connectivity.beyond import CHOICES, NETWORKS, PUBLISHED
 from quiclab_studies.dual_connectivity.lte import MARK

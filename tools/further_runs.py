@@ -24,8 +24,9 @@ from pathlib import Path
 from statistics import fmean
 
 from quiclab.errors import QuiclabError
-from quiclab.experiment import Runs, execute
-from quiclab.store import Store
+from quiclab.experiment.execute import execute
+from quiclab.experiment.runs import Runs
+from quiclab.experiment.store import Store
 from quiclab.study import Point
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key

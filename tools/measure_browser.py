@@ -19,13 +19,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from quiclab.browser.compare import compared
-from quiclab.browser.load import PageLoad
-from quiclab.browser.runner import load_pages
+from quiclab._base.files import write_atomically
+from quiclab._base.progress import RunProgress
 from quiclab.errors import QuiclabError
-from quiclab.files import write_atomically
+from quiclab.lane.browser.compare import compared
+from quiclab.lane.browser.load import PageLoad
+from quiclab.lane.browser.runner import load_pages
 from quiclab.lane.choices import CLOCKS
-from quiclab.progress import RunProgress
 from quiclab.scenario import Scenario
 
 FOLDER = Path(__file__).resolve().parents[1] / "studies/quiclab_studies/page_load/reference"

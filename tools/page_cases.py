@@ -16,7 +16,7 @@ from typing import Any
 
 from page_values import Values
 from quiclab.errors import QuiclabError
-from quiclab.stats import reduced
+from quiclab.result.stats import reduced
 from quiclab.study import Study
 from quiclab.study.findings import Key
 from quiclab.study.registry import find

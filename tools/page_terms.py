@@ -17,10 +17,10 @@ import further_runs
 import pacing_choice
 from page_cases import Cases
 from page_values import Values
+from quiclab._base.libraries import np, pl
 from quiclab.errors import QuiclabError
-from quiclab.formats import figures
-from quiclab.libraries import np, pl
-from quiclab.stats import Summary
+from quiclab.result.formats import figures
+from quiclab.result.stats import Summary
 from quiclab.study import Study, agreement
 from quiclab.study.ablation import Support
 from quiclab.study.claims import Verdict

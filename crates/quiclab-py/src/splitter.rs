@@ -1,4 +1,4 @@
-//! Splitters of bearers, written in Python: `quiclab.plugins` finds them, here they are called.
+//! Splitters of bearers, written in Python: `quiclab._base.plugins` finds them, here they are called.
 
 use crate::endpoint::FirstError;
 use crate::function::{described, find};

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import quiclab
+from quiclab._base.files import write_atomically
+from quiclab._base.native import build_id
 from quiclab.errors import RequestError
-from quiclab.failures import FILE
-from quiclab.files import write_atomically
-from quiclab.inputs import source_of
-from quiclab.native import build_id
+from quiclab.experiment.failures import FILE
+from quiclab.experiment.store import Store
+from quiclab.scenario.inputs import source_of
 from quiclab.stacks.registry import available
-from quiclab.store import Store
 from quiclab.study.manifest import MANIFEST
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from quiclab.quantity import megabits_per_second
+from quiclab.scenario.quantity import megabits_per_second
 from quiclab.study import (
     Assumption,
     Configuration,

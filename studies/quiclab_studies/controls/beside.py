@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quiclab.stats import reduced
+from quiclab.result.stats import reduced
 from quiclab.study import (
     Assumption,
     Configuration,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from quiclab.formats import decimal, figures
-from quiclab.libraries import alt
 from quiclab.report.figures.theme import NEUTRAL
-from quiclab.stats import reduced
+from quiclab.result.formats import decimal, figures
+from quiclab.result.stats import reduced
 from quiclab.study import with_unit
+from quiclab.study.libraries import alt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quiclab.quantity import bits_per_second
 from quiclab.result import RunResult
+from quiclab.scenario.quantity import bits_per_second
 from quiclab.study import Changes, Engine, Factor, Figure, Measures, Metric, Model, Study, Table, Value, Variant
 from quiclab_studies.dual_connectivity.common import (
     CONFIGURATIONS,

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from quiclab.stats import Statistic, relative_difference
+from quiclab.result.stats import Statistic, relative_difference
 from quiclab.study import Study
 from quiclab.study.predicates import Reference, Vocabulary, term
 from quiclab_studies.dual_connectivity.alone import BATCHES, DUPLICATED_LOSSES, LOSSES, RATIOS, SHARES, SIZES_MB

@@ -7,7 +7,7 @@ from typing import Any
 from quiclab.errors import expected_got, shown
 from quiclab.lane.job import SYSCTLS
 from quiclab.lane.run import Lane
-from quiclab.quantity import byte_count, parse
+from quiclab.scenario.quantity import byte_count, parse
 from quiclab.study import Assumption, Changes, Configuration, Design, Engine, Presentation, Value, Variant
 from quiclab.study.ran import implementation, option_bytes
 from quiclab_studies.hosts import AIOQUIC_DATAGRAM

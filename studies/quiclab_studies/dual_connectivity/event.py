@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quiclab.libraries import alt
 from quiclab.result import RunResult
+from quiclab.study.libraries import alt
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from quiclab.libraries import np
+from quiclab.study.libraries import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from quiclab.errors import RequestError
+from quiclab.sources.traces import installed
 from quiclab.study import Assumption, Changes, Configuration, Engine, Study, Table
-from quiclab.traces import installed
 from quiclab_studies.dual_connectivity.alone import ALONE
 from quiclab_studies.dual_connectivity.common import CONFIGURATIONS, PAPER, THESIS
 from quiclab_studies.dual_connectivity.ngtcp2 import CONFIGURATIONS as NGTCP2

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from quiclab.errors import alternatives, expected_got, shown
-from quiclab.libraries import np
-from quiclab.quantity import seconds
+from quiclab.scenario.quantity import seconds
+from quiclab.study.libraries import np
 from quiclab_studies.dual_connectivity.links import (
     early_overflow,
     overflow_window_packets,

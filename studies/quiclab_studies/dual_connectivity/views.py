@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from quiclab.libraries import alt
 from quiclab.report.panels import Line, Panel, panel_per_run, panels
 from quiclab.result import RunResult
 from quiclab.study import Study, View
+from quiclab.study.libraries import alt
 from quiclab_studies.dual_connectivity.common import FLOWS, LARGE_BUFFER, PAPER, THESIS
 from quiclab_studies.dual_connectivity.event import draw as reordering_event
 from quiclab_studies.dual_connectivity.fairness import per_second_mbps

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from quiclab.libraries import np
 from quiclab.study import Changes, Engine, Factor, Figure, Measures, Model, Study, Table, Value
+from quiclab.study.libraries import np
 from quiclab_studies.dual_connectivity.alone import EXPIRIES, OVERFLOWS, THROUGHPUT
 from quiclab_studies.dual_connectivity.common import LARGE_BUFFER, PROXIES_MS, design, presentation
 from quiclab_studies.dual_connectivity.links import rate_packets_per_s

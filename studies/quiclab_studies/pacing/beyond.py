@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from quiclab.pacing.runs.queueing import spacing_and_queue
+from quiclab.analysis.pacing.runs.queueing import spacing_and_queue
 from quiclab.study import Assumption, Changes, Configuration, Design, Engine, Factor, Measures, Metric, Value
 from quiclab_studies.pacing import metrics
 from quiclab_studies.pacing.common import SCENARIO
@@ -143,8 +143,8 @@ VARIATION = from_kept("variation", "Coefficient of variation of the intervals", 
 BURST = from_kept("burst_packets", "Packets in a burst", "")
 BURST_P99 = from_kept("burst_p99_packets", "Packets in a burst, 99 % quantile", "")
 CLOCKED = from_kept("ack_clocked", "Bursts that answer an ACK, beyond chance", "")
-"""With the windows of the bottleneck's spacing (`quiclab.pacing.runs.windows`), NaN where its rate changes; the next
-three have fixed ones."""
+"""With the windows of the bottleneck's spacing (`quiclab.analysis.pacing.runs.windows`), NaN where its rate changes;
+the next three have fixed ones."""
 BURSTY_FIXED = from_kept("bursty_share_fixed", f"Packets in bursts of two or more {metrics.GAP}", "")
 BURST_FIXED = from_kept("burst_packets_fixed", f"Packets in a burst {metrics.GAP}", "")
 CLOCKED_FIXED = from_kept("ack_clocked_fixed", metrics.CLOCKED_FIXED.label, "")

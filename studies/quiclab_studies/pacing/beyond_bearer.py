@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quiclab.pacing.runs.queueing import releases
+from quiclab.analysis.pacing.runs.queueing import releases
 from quiclab.study import Assumption, Configuration, Design, Factor, Measures, Metric, Presentation, Study
 from quiclab_studies.pacing.beyond import ENGINES, SENDERS, from_kept
 from quiclab_studies.pacing.beyond_views import curves, figure

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from quiclab.libraries import alt
 from quiclab.report.figures.theme import COLOURS, WIDTH, Layers
 from quiclab.study import Figure, with_unit
+from quiclab.study.libraries import alt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from quiclab.stats import Summary
+    from quiclab.result.stats import Summary
     from quiclab.study import Factor, Metric, Value
     from quiclab.study.evaluate import Evaluation
 

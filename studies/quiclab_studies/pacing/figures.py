@@ -7,10 +7,10 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from quiclab.libraries import alt
-from quiclab.pacing.runs.extract import SKIP_S
+from quiclab.analysis.pacing.runs.extract import SKIP_S
 from quiclab.report.figures.theme import COLOURS, NEUTRAL, WIDTH
 from quiclab.study import BASE, Figure
+from quiclab.study.libraries import alt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,8 +13,8 @@ from itertools import pairwise
 from statistics import fmean, median, pstdev
 from typing import TYPE_CHECKING, Any
 
-from quiclab.pacing.runs import windows
-from quiclab.pacing.runs.extract import bottleneck_mbps
+from quiclab.analysis.pacing.runs import windows
+from quiclab.analysis.pacing.runs.extract import bottleneck_mbps
 from quiclab.study import Metric, Value
 from quiclab_studies.pacing.common import DELAY_S
 from quiclab_studies.pacing.metrics import (
@@ -35,7 +35,7 @@ from quiclab_studies.pacing.metrics import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from quiclab.pacing.document import Intervals
+    from quiclab.analysis.pacing.document import Intervals
     from quiclab.result import RunResult
 
 PAIR_MS = 0.1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from quiclab.lane.run import Lane
-from quiclab.quantity import megabits_per_second
+from quiclab.scenario.quantity import megabits_per_second
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor
 from quiclab_studies.pacing.common import rates
 

@@ -1,4 +1,4 @@
-"""Numbers of a run of the pacing studies, all from the analysis that was kept of it (`quiclab.pacing.runs.extract`).
+"""Numbers of a run of the pacing studies, from the analysis that is kept of it (`quiclab.analysis.pacing.runs`).
 
 A metric is named by what a predicate of the reference asks for: `share(send_interval_ms(v, rate), a, b)` is the metric
 `send_share_a_b` of configuration and rate. Distributions are reduced run by run; the mean of the runs' shares is the
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from quiclab.pacing.runs import windows
+from quiclab.analysis.pacing.runs import windows
 from quiclab.study import Metric, Value
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Kept = dict[str, Any]
 FIXED = "_fixed"
-"""Ending of what has the fixed windows of `quiclab.pacing.runs.windows`: what is compared with published numbers."""
+"""Ending of what has the fixed windows of `quiclab.analysis.pacing.runs`: what is compared with published numbers."""
 WIDTH = ("0.01", "0.99")
 
 
@@ -213,7 +213,7 @@ MEDIAN_INTERVAL = quantile_metric("send", "0.5")
 EVEN = kept_metric("variation", "Coefficient of variation of the intervals", "", "data", "intervals", "variation")
 BURSTY = kept_metric("bursty_share", "Packets in bursts of two or more", "", "data", "bursts", "share_of_packets")
 CLOCKED = kept_metric("ack_clocked", "Bursts that answer an ACK, beyond chance", "", "acks", "clocking", "explained")
-"""Both with the windows of the bottleneck's spacing (`quiclab.pacing.runs.windows`); the next two with fixed ones."""
+"""Both with windows of the bottleneck's spacing (`quiclab.analysis.pacing.runs`); the next two with fixed ones."""
 BURSTY_FIXED = kept_metric(
     "bursty_share_fixed", f"Packets in bursts of two or more {GAP}", "", "fixed", "bursts", "share_of_packets"
 )

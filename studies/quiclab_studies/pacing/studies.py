@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from quiclab.pacing.runs.extract import GAINS, link_use, main_flow
+from quiclab.analysis.pacing.runs.extract import GAINS, link_use, main_flow
 from quiclab.study import Design, Factor, Figure, Measures, Metric, Presentation, Study, Table
 from quiclab_studies.pacing import kernel
 from quiclab_studies.pacing.claims import REFERENCE

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quiclab.quantity import megabits_per_second
+from quiclab.scenario.quantity import megabits_per_second
 from quiclab.study import Changes, Variant
 from quiclab_studies.hosts import AIOQUIC_DATAGRAM_SLOW
 from quiclab_studies.pacing.common import FILE_WINDOWS, FULL_FRAME_BYTES

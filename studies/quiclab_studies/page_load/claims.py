@@ -14,14 +14,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from quiclab.stats import SIGNIFICANT, percent_difference, spearman, welch_p_values
+from quiclab.result.stats import SIGNIFICANT, percent_difference, spearman, welch_p_values
 from quiclab.study.findings import Sample
 from quiclab.study.predicates import Note, Reference, Vocabulary
 from quiclab_studies.page_load.explanations import ABLATIONS, EXPLANATIONS
 from quiclab_studies.page_load.traces import SRTT_TIMES_MS
 
 if TYPE_CHECKING:
-    from quiclab.stats import Array, Statistic
+    from quiclab.result.stats import Array, Statistic
     from quiclab.study.findings import Key
 
 GROUP = "page_load"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from quiclab.quantity import megabits_per_second, milliseconds
+from quiclab.scenario.quantity import megabits_per_second, milliseconds
 from quiclab.study import Changes, Configuration, Engine, Factor, Metric, Table, Value
 from quiclab.study.ran import option_of, profile_of, stack_of
 

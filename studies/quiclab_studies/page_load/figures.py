@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from quiclab.libraries import alt
-from quiclab.native import extension
 from quiclab.report.panels import Line, panel_per_run
+from quiclab.result.series import phases as phase_names
 from quiclab.study import Figure, HeatMap, Value, View
+from quiclab.study.libraries import alt
 from quiclab_studies.page_load.traces import flow_of, trace
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def phases(results: Results) -> alt.TopLevelMixin:
 
     def parted(result: RunResult) -> Mapping[str, Line]:
         in_phase = dict(trace(result, "phase"))
-        names = [name.replace("_", " ") for name, _, _ in extension().phases()]
+        names = [name.replace("_", " ") for name in phase_names()]
         parts: dict[str, list[tuple[float, float]]] = {}
         for at_s, value in trace(result, "cwnd_bytes"):
             if at_s in in_phase:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from quiclab.quantity import milliseconds
+from quiclab.scenario.quantity import milliseconds
 from quiclab_studies.page_load.common import BROWSER_TIMES, QUIC, RATES_MBPS, RUNS, rate
 from quiclab_studies.page_load.interpretations import FLOW, edited_changes, quic_options, variant
 

@@ -16,9 +16,9 @@ import math
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from quiclab.libraries import pl
-from quiclab.quantity import milliseconds
+from quiclab.scenario.quantity import milliseconds
 from quiclab.study import Metric
+from quiclab.study.libraries import pl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

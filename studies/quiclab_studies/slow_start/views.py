@@ -6,10 +6,10 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from quiclab.libraries import alt
 from quiclab.report.figures.theme import COLOURS, NEUTRAL
-from quiclab.stats import reduced
+from quiclab.result.stats import reduced
 from quiclab.study import with_unit
+from quiclab.study.libraries import alt
 from quiclab_studies.controls.views import grid
 from quiclab_studies.slow_start.paths import ROUND_TRIPS
 from quiclab_studies.slow_start.starts import LABELS

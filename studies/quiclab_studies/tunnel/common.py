@@ -10,9 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import expected_got, shown
-from quiclab.libraries import pl
-from quiclab.series import by_flow
+from quiclab.result.series import by_flow
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Metric, Table, Value, Variant
+from quiclab.study.libraries import pl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

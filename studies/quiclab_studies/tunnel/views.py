@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from quiclab.libraries import alt
 from quiclab.report.panels import Line, Panel, panel_per_run, panels
 from quiclab.study import View
+from quiclab.study.libraries import alt
 from quiclab_studies.tunnel.common import flows_of, per_second_mbps, rtts_ms, series
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import itertools
 import math
 from typing import TYPE_CHECKING
 
-from quiclab.quantity import bits_per_second, seconds
+from quiclab.scenario.quantity import bits_per_second, seconds
 from quiclab.study import Metric
 from quiclab_studies.tunnel.common import LENGTH_S, mean, series
 

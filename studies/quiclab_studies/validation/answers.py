@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from quiclab.stats import reduced
+from quiclab.result.stats import reduced
 from quiclab.study import (
     Assumption,
     Configuration,

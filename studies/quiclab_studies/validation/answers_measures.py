@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from quiclab.libraries import pl
+from quiclab.study.libraries import pl
 
 if TYPE_CHECKING:
     from collections.abc import Callable

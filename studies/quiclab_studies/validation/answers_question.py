@@ -16,7 +16,7 @@ import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from quiclab.tree import plain, toml_value
+from quiclab.scenario.tree import plain, toml_value
 from quiclab_studies.validation import answers_measures as measures
 
 if TYPE_CHECKING:

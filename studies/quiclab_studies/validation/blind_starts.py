@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from quiclab.quantity import nanoseconds
+from quiclab.scenario.quantity import nanoseconds
 from quiclab.study import Changes, Variant
 
 #: Steps within a millisecond [us], and runs of each.

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from quiclab.libraries import alt
-from quiclab.stats import reduced
+from quiclab.result.stats import reduced
 from quiclab.study import TextTable
+from quiclab.study.libraries import alt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

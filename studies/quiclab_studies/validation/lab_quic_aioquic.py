@@ -4,7 +4,7 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from quiclab.stats import reduced, summarise
+from quiclab.result.stats import reduced, summarise
 from quiclab.study.criteria import Criterion
 from quiclab.study.findings import Key
 from quiclab_studies.validation.lab_quic_chains import CHAINS, Chain

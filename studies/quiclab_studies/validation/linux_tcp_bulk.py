@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from quiclab.stats import reduced
+from quiclab.result.stats import reduced
 from quiclab.study import Changes
 from quiclab.study.criteria import Criterion
 from quiclab_studies.validation.linux_tcp_cells import (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quiclab.errors import expected_got, shown
-from quiclab.stats import summarise
+from quiclab.result.stats import summarise
 
 REFERENCE = "validation/reference/linux_tcp"
 CONTROLS = {"reno": "newreno", "cubic": "cubic", "bbr": "bbr-linux"}

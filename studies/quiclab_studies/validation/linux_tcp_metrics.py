@@ -2,8 +2,8 @@
 
 import math
 
-from quiclab.quantity import seconds
 from quiclab.result import RunResult
+from quiclab.scenario.quantity import seconds
 from quiclab.study import Metric
 from quiclab_studies.validation.linux_tcp_cells import ROUND_TRIPS_BEFORE_DATA
 from quiclab_studies.validation.linux_tcp_parts import PAIR_DURATION_S

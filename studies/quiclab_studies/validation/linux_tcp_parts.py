@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from quiclab.stats import bootstrap, reduced
+from quiclab.result.stats import bootstrap, reduced
 from quiclab.study import Changes, Value
 from quiclab.study.criteria import Criterion
 from quiclab_studies.validation.linux_tcp_cells import (

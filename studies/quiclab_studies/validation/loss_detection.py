@@ -1,15 +1,15 @@
 """Loss detection of every engine under the same disturbances, compared with RFC 9002 and RFC 8985.
 
 A download through a link that drops or holds back packets by number. Of each run the packets and acknowledgements are
-read as the sender saw them; independent models of the standards (`quiclab.losses`) say what they would have declared
-lost of just these, and when. A deviation is a finding about the engine, not a failure: an implementation may tolerate
-more reordering (RFC 9002 section 6.1).
+read as the sender saw them; independent models of the standards (`quiclab.analysis.losses`) say what they would have
+declared lost of just these, and when. A deviation is a finding about the engine, not a failure: an implementation may
+tolerate more reordering (RFC 9002 section 6.1).
 """
 
 import math
 from typing import Any
 
-from quiclab.losses import judge
+from quiclab.analysis.losses import judge
 from quiclab.result import RunResult
 from quiclab.study import (
     Assumption,

@@ -15,8 +15,9 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from quiclab.losses import judge
-from quiclab.result import RunResult, run_and_keep
+from quiclab.analysis.losses import judge
+from quiclab.experiment.recording import run_and_keep
+from quiclab.result import RunResult
 from quiclab.scenario import load
 from quiclab.study import Changes, Value
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from quiclab.libraries import alt
 from quiclab.report.figures.heatmap import ink
 from quiclab.report.figures.theme import COLOURS, NEUTRAL, WIDTH, Layers, of_rows
+from quiclab.study.libraries import alt
 from quiclab_studies.validation.loss_detection_cases import BY_NAME
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quiclab.formats import figures
-from quiclab.libraries import alt
 from quiclab.report.figures.theme import COLOURS, NEUTRAL, WIDTH
-from quiclab.stats import reduced
+from quiclab.result.formats import figures
+from quiclab.result.stats import reduced
+from quiclab.study.libraries import alt
 from quiclab_studies.validation.regressions_cells import BY_NAME
 
 if TYPE_CHECKING:

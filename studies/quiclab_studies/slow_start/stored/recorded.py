@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
-from quiclab.libraries import pl
-from quiclab.quantity import megabits_per_second, nanoseconds
+from quiclab.scenario.quantity import megabits_per_second, nanoseconds
+from quiclab.study.libraries import pl
 
 if TYPE_CHECKING:
     from pathlib import Path

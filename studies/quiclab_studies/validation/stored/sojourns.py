@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quiclab.libraries import pl
+from quiclab.study.libraries import pl
 
 if TYPE_CHECKING:
     from pathlib import Path
