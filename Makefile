@@ -18,7 +18,7 @@ JOBS ?= $(shell nproc)
 PROFILE ?= local
 # all crates with all features: of a part of them, dependencies would have other features and be built again
 RUST_TESTS = --workspace --features quiclab-tunnel/connect-ip
-# verdicts need five runs of each setting (quiclab.repetitions.MIN_RUNS)
+# verdicts need five runs of each setting (quiclab.experiment.repetitions.MIN_RUNS)
 DEMO_RUNS ?= 5
 PYTEST = $(RUN)/pytest --numprocesses $(JOBS) --dist loadgroup --durations 10
 
@@ -54,7 +54,7 @@ $(UV): | toolchain
 	@$(PYTHON) -m venv .tools || { echo 'the Python module venv is missing: install it, for example with `apt-get install python3-venv`.' >&2; exit 1; }
 	@.tools/bin/python -m pip install --quiet --disable-pip-version-check 'uv==$(UV_VERSION)'
 
-.venv/.synced: pyproject.toml uv.lock | $(UV)
+.venv/.synced: pyproject.toml studies/pyproject.toml uv.lock | $(UV)
 	$(UV) sync --quiet --locked --compile-bytecode --no-install-project --all-extras --all-groups --python $(PYTHON)
 	@touch $@
 
@@ -216,8 +216,9 @@ endif
 	$(RUN)/python benches/bench.py --out bench.json
 
 .PHONY: wheel
-wheel: setup ## the wheel, in dist; then: python tools/try_wheel.py dist/quiclab-*.whl
+wheel: setup ## the wheels of quiclab and of its studies, in dist; then: python tools/try_wheel.py dist/*.whl
 	VIRTUAL_ENV=$(CURDIR)/.venv $(RUN)/maturin build --quiet --release --out dist
+	$(UV) build --quiet --wheel --package quiclab-studies --out-dir dist
 
 .PHONY: lock
 lock: $(UV) ## renew Cargo.lock and uv.lock within the ranges of the manifests

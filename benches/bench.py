@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import quiclab
-import quiclab.native
-from quiclab.page import read_har, replay
+import quiclab._base.native
+from quiclab.sources.page import read_har, replay
 from quiclab.study.registry import find_all
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -202,7 +202,7 @@ def analyser_rate() -> float:
         command = [sys.executable, HEADER_CAPTURE, capture, "--packets", str(ANALYSED_PACKETS)]
         packets = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         start = time.process_time()
-        quiclab.native.extension().analyse_packets(str(capture), "{}", [], 1)
+        quiclab._base.native.extension().analyse_packets(str(capture), "{}", [], 1)
         return packets / (time.process_time() - start)
 
 

@@ -26,18 +26,19 @@ import polars as pl
 
 import quiclab
 from quiclab import cli
-from quiclab.executors import Processes, loop
-from quiclab.experiment import Runs, execute
-from quiclab.native import extension
+from quiclab._base.native import extension
+from quiclab.experiment.execute import execute
+from quiclab.experiment.executors import Processes, loop
+from quiclab.experiment.runs import Runs
+from quiclab.experiment.store import Store
+from quiclab.experiment.sweeps import Plan
+from quiclab.experiment.sweeps.session import probe
 from quiclab.result import run_resolved
-from quiclab.store import Store
-from quiclab.sweeps import Plan
-from quiclab.sweeps.session import probe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from quiclab.executors import Executor
+    from quiclab.experiment.executors import Executor
 
 HERE = Path(__file__).resolve().parent
 TINY = HERE / "tiny.toml"
@@ -176,7 +177,7 @@ def executor(name: str, workers: int) -> Iterator[Executor]:
         return
     from ray.cluster_utils import Cluster  # noqa: PLC0415 - of the extra
 
-    from quiclab.executors.ray import Ray  # noqa: PLC0415 - loads Ray
+    from quiclab.experiment.executors.ray import Ray  # noqa: PLC0415 - loads Ray
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     for _ in range(workers - 1):

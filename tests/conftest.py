@@ -19,16 +19,16 @@ import polars as pl
 import pytest
 
 from quiclab.errors import RequestError
-from quiclab.executors import Processes
-from quiclab.kernel import newest_kernel
+from quiclab.experiment.executors import Processes
+from quiclab.experiment.store import Store
+from quiclab.experiment.sweeps import Plan
+from quiclab.experiment.sweeps.session import Session
 from quiclab.lane.adapter import load_adapters
+from quiclab.lane.kernel import newest_kernel
 from quiclab.lane.run import Lane
-from quiclab.metrics import metrics, pattern
 from quiclab.result import RunResult
+from quiclab.result.metrics import metrics, pattern
 from quiclab.stacks import catalogue
-from quiclab.store import Store
-from quiclab.sweeps import Plan
-from quiclab.sweeps.session import Session
 
 ROOT = Path(__file__).parent.parent
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -40,8 +40,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 #: shard is on the disk and before anything else is done.
 KILLED_AFTER_TWO = """\
 import os, signal, sys
-from quiclab import cli, store
-from quiclab.executors import loop
+from quiclab import cli
+from quiclab.experiment import store
+from quiclab.experiment.executors import loop
 
 append, shards = store.Store.append_frame, 0
 

@@ -14,8 +14,8 @@ from itertools import pairwise
 from random import Random
 from typing import Any, Final, TypeAlias
 
-from quiclab.pacing.document import Acks, Bursts, Capture, Expected, Flow, Found, Intervals, Spacing
-from quiclab.pacing.settings import Settings
+from quiclab.analysis.pacing.document import Acks, Bursts, Capture, Expected, Flow, Found, Intervals, Spacing
+from quiclab.analysis.pacing.settings import Settings
 
 QUANTILES: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 FRAME_BYTES: Final = 1514

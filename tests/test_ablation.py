@@ -149,7 +149,7 @@ def test_no_explanation_has_a_typed_number(study, claim) -> None:  # type: ignor
     for pattern in NOT_MEASURED:
         text = re.sub(pattern, "", text)
     group = study.name.partition("/")[0]
-    file = ROOT / "python/quiclab/studies" / group / "reference/claims.yaml"
+    file = ROOT / "studies/quiclab_studies" / group / "reference/claims.yaml"
     entry = read_entries(file)[claim.identity].values() if file.exists() else (claim.statement,)  # criteria have none
     # settings that placeholders and ablation name, and what the source says
     read = [*PLACEHOLDER.findall(claim.explanation), claim.ablation.shows if claim.ablation else ""]

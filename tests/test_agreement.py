@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from quiclab.stats import cohens_kappa, gwets_ac1
+from quiclab.result.stats import cohens_kappa, gwets_ac1
 from quiclab.study.agreement import agreement, document, sentences
 
 

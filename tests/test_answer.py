@@ -10,12 +10,12 @@ import pytest
 
 import quiclab
 from quiclab import cli
-from quiclab.delivered import capacity_bps, rate_bps
-from quiclab.inspect import open_run, side
-from quiclab.inspect.source import DEFAULT_POINTS
-from quiclab.inspect.view import limits_of
+from quiclab.analysis.inspect import open_run, side
+from quiclab.analysis.inspect.source import DEFAULT_POINTS
+from quiclab.analysis.inspect.view import limits_of
+from quiclab.experiment.sweeps import session
 from quiclab.report.answer import answer, limited, losses
-from quiclab.sweeps import session
+from quiclab.result.delivered import capacity_bps, rate_bps
 
 SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios"
 Captured = pytest.CaptureFixture[str]

@@ -12,10 +12,10 @@ import pytest
 
 import quiclab
 from quiclab import cli
-from quiclab.studies.validation.answers import FAR, RUNS, STUDY, listing, position
-from quiclab.studies.validation.answers_cases import BY_NAME, CASES, QUESTIONS
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.registry import find
+from quiclab_studies.validation.answers import FAR, RUNS, STUDY, listing, position
+from quiclab_studies.validation.answers_cases import BY_NAME, CASES, QUESTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Cases of less than a second that stand for the kinds of measures.

@@ -11,13 +11,13 @@ import pytest
 from conftest import quiclab_process
 from quiclab.errors import RequestError
 from quiclab.lane.run import Lane
-from quiclab.studies.validation import aqm
-from quiclab.studies.validation.aqm_cells import BY_NAME, CELLS, NETWORKS, SECONDS
-from quiclab.studies.validation.blind import MODEL
-from quiclab.studies.validation.stored.sojourns import sojourns
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.plan import Plan
 from quiclab.study.registry import find
+from quiclab_studies.validation import aqm
+from quiclab_studies.validation.aqm_cells import BY_NAME, CELLS, NETWORKS, SECONDS
+from quiclab_studies.validation.blind import MODEL
+from quiclab_studies.validation.stored.sojourns import sojourns
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,14 +11,10 @@ import pytest
 
 from conftest import quiclab_process, tool
 from quiclab.lane.run import Lane
-from quiclab.quantity import nanoseconds
 from quiclab.report.figures.agreement import pairs
+from quiclab.result.stats import summarise
 from quiclab.scenario import Scenario
-from quiclab.stats import summarise
-from quiclab.studies.validation import aqm, blind
-from quiclab.studies.validation.aqm_cells import CELLS
-from quiclab.studies.validation.blind_cases import CASES, PACKETS, RATE_MBPS, RTT_MS, SECONDS, draw_case
-from quiclab.studies.validation.blind_views import PAIRS, quantile
+from quiclab.scenario.quantity import nanoseconds
 from quiclab.study import BASE
 from quiclab.study.claims import Judgement
 from quiclab.study.criteria import Criterion, Outcome
@@ -28,6 +24,10 @@ from quiclab.study.manifest import read_manifest, write_manifest
 from quiclab.study.multiverse import multiverse
 from quiclab.study.plan import Plan
 from quiclab.study.registry import find
+from quiclab_studies.validation import aqm, blind
+from quiclab_studies.validation.aqm_cells import CELLS
+from quiclab_studies.validation.blind_cases import CASES, PACKETS, RATE_MBPS, RTT_MS, SECONDS, draw_case
+from quiclab_studies.validation.blind_views import PAIRS, quantile
 
 
 def test_a_case_depends_on_seed_and_number_alone() -> None:

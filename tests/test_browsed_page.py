@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from conftest import ROOT, without_browser
-from quiclab.browser.envoy import configuration
-from quiclab.browser.runner import load_pages
-from quiclab.browser.site import MAX_RESOURCES, MIN_IMAGE_BYTES, Page, body
 from quiclab.errors import RequestError
-from quiclab.page.har_reader import RecordedPage, Resource, read_har
-from quiclab.page.replay import FLOW, browsed
+from quiclab.lane.browser.envoy import configuration
+from quiclab.lane.browser.runner import load_pages
+from quiclab.lane.browser.site import MAX_RESOURCES, MIN_IMAGE_BYTES, Page, body
 from quiclab.scenario import Scenario, load
+from quiclab.sources.page.har_reader import RecordedPage, Resource, read_har
+from quiclab.sources.page.replay import FLOW, browsed
 
 NETWORK = ROOT / "scenarios" / "page_browser.toml"
 SHOP = ROOT / "scenarios" / "pages" / "shop.har"

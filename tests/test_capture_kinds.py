@@ -12,7 +12,7 @@ import pytest
 
 from conftest import ROOT
 from quiclab import cli
-from quiclab.native import extension
+from quiclab._base.native import extension
 
 CAPTURES = ROOT / "tests" / "data" / "captures"
 

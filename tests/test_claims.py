@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from conftest import ROOT
-from quiclab.formats import lower_first
-from quiclab.stats import bootstrap
+from quiclab.result.formats import lower_first
+from quiclab.result.stats import bootstrap
 from quiclab.study.agreement import agreement
 from quiclab.study.claims import (
     CONFIRMED_SHARE,
@@ -367,7 +367,7 @@ def test_every_claim_without_runs_says_which_it_needs(name: str) -> None:
 
 
 def test_predicates_on_the_published_tables_match_the_reference() -> None:
-    text = (ROOT / "python/quiclab/studies/dual_connectivity/reference" / "claims.yaml").read_text(encoding="utf-8")
+    text = (ROOT / "studies/quiclab_studies/dual_connectivity/reference" / "claims.yaml").read_text(encoding="utf-8")
     reference = {entry["id"]: entry for entry in yaml.safe_load(text)}
     seen = set()
     for study in find_all("dual_connectivity"):

@@ -16,8 +16,8 @@ from typer.core import TyperGroup
 
 from conftest import ROOT
 from quiclab import cli
+from quiclab._base.native import build_id, extension
 from quiclab.cli import run as run_commands
-from quiclab.native import build_id, extension
 from quiclab.report import show
 from quiclab.result import RunResult
 

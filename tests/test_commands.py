@@ -18,11 +18,12 @@ from typer.core import TyperGroup
 from typer.models import TyperPath
 
 from conftest import ROOT, SMALL
-from quiclab import cli, formats
+from quiclab import cli
 from quiclab.cli import verify
 from quiclab.cli.application import GivenPath
 from quiclab.report.percentiles import percentiles, waits_ms
 from quiclab.report.summary import text
+from quiclab.result import formats
 from quiclab.study import registry
 
 Captured = pytest.CaptureFixture[str]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conftest import quiclab_process
-from quiclab.studies.controls import alone, beside, picoquic, picoquic_tests, views
-from quiclab.studies.controls.senders import TCP_CUBIC
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.plan import Plan
 from quiclab.study.registry import find
+from quiclab_studies.controls import alone, beside, picoquic, picoquic_tests, views
+from quiclab_studies.controls.senders import TCP_CUBIC
 
 if TYPE_CHECKING:
     from pathlib import Path

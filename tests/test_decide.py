@@ -13,7 +13,7 @@ import pytest
 
 from conftest import KILLED_AFTER_TWO, ROOT
 from quiclab import cli
-from quiclab.repetitions import next_count
+from quiclab.experiment.repetitions import next_count
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import read_manifest
 from quiclab.study.registry import find

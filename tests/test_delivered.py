@@ -10,10 +10,10 @@ import pytest
 
 from conftest import ROOT
 from quiclab import QuiclabError, load, run
-from quiclab.delivered import HEADERS, check_delivered
-from quiclab.kernel.programs import live_program
 from quiclab.lane import doctor
+from quiclab.lane.kernel.programs import live_program
 from quiclab.lane.run import Lane
+from quiclab.result.delivered import HEADERS, check_delivered
 from quiclab.stacks import register, registry
 from test_kernel_adapters import example
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from conftest import ROOT, tool
-from quiclab.repetitions import MIN_RUNS
+from quiclab.experiment.repetitions import MIN_RUNS
 from quiclab.study.registry import find
 
 DEMO = tool("demo_time")

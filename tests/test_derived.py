@@ -128,7 +128,7 @@ def test_a_state_changes_with_the_programs_of_the_kernel_lane(
 def test_a_state_has_all_files_of_quiclab_but_the_extension() -> None:
     files = [Path(line.rsplit(" ", 2)[0]) for line in derived._package()]
     kinds = {file.suffix for file in files}
-    assert {".py", ".j2", ".js", ".css", ".csv", ".toml"} <= kinds
+    assert {".py", ".j2", ".js", ".css", ".toml"} <= kinds
     assert not {".so", ".pyc"} & kinds
 
 

@@ -9,9 +9,9 @@ import pytest
 
 import quiclab
 from conftest import ROOT, has_stack, quiclab_process, swept
-from quiclab.files import write_parquet
+from quiclab._base.files import write_parquet
+from quiclab.experiment.sweeps import Plan
 from quiclab.scenario import Scenario, load
-from quiclab.sweeps import Plan
 
 FILE = ROOT / "scenarios" / "dual_connectivity.toml"
 SEED = 7

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from quiclab import cli
-from quiclab.native import build_id, extension
+from quiclab._base.native import build_id, extension
 
 DOWN_MS = 5
 RATE_MBPS = 20

@@ -12,10 +12,10 @@ from scipy import stats as scipy_stats
 
 from conftest import ROOT
 from quiclab import cli
-from quiclab.stats import pairs_of, summarise
+from quiclab.experiment.sweeps import table as sweep_table
+from quiclab.experiment.sweeps.design import Design
+from quiclab.result.stats import pairs_of, summarise
 from quiclab.study.difference import difference
-from quiclab.sweeps import table as sweep_table
-from quiclab.sweeps.design import Design
 
 FIRST = {1: 10.0, 2: 20.0, 3: 30.0}
 SECOND = {1: 11.0, 2: 23.0, 3: 32.0}

@@ -10,18 +10,18 @@ import pytest
 
 import quiclab
 from conftest import ROOT, tool
-from quiclab import stats
-from quiclab.formats import share
-from quiclab.inspect.source import DEFAULT_POINTS
-from quiclab.native import extension
-from quiclab.quantity import seconds
-from quiclab.repetitions import MIN_RUNS
+from quiclab._base.native import extension
+from quiclab.analysis.inspect.source import DEFAULT_POINTS
+from quiclab.experiment.repetitions import MIN_RUNS
 from quiclab.report.percentiles import STEP_MS
+from quiclab.result import stats
+from quiclab.result.formats import share
 from quiclab.scenario import load
-from quiclab.studies.hosts import AIOQUIC_DATAGRAM
+from quiclab.scenario.quantity import seconds
 from quiclab.study import fidelity
 from quiclab.study.claims import CONFIRMED_SHARE, REFUTED_SHARE
 from quiclab.study.decide import MAX_RUNS
+from quiclab_studies.hosts import AIOQUIC_DATAGRAM
 
 WORDS = {2: "two", 4: "four", 5: "five", 10: "ten", 10**6: "a million"}
 TEMPLATE = tomllib.loads(extension().template())

@@ -9,9 +9,9 @@ import pytest
 
 from quiclab.result import RunResult, run
 from quiclab.scenario import Scenario
-from quiclab.studies.dual_connectivity.fairness import interface_mbps, per_second_mbps, rates_by_second
 from quiclab.study.plan import Plan
 from quiclab.study.registry import find
+from quiclab_studies.dual_connectivity.fairness import interface_mbps, per_second_mbps, rates_by_second
 
 SECONDS = 5
 

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from conftest import ROOT
-from quiclab.quantity import seconds
-from quiclab.studies.dual_connectivity import common, model
-from quiclab.studies.dual_connectivity import links as links_model
-from quiclab.studies.dual_connectivity.setting import AIOQUIC, LINUX_RENO, Parameters, links_of
+from quiclab.scenario.quantity import seconds
+from quiclab_studies.dual_connectivity import common, model
+from quiclab_studies.dual_connectivity import links as links_model
+from quiclab_studies.dual_connectivity.setting import AIOQUIC, LINUX_RENO, Parameters, links_of
 
-TABLES = ROOT / "python/quiclab/studies/dual_connectivity/reference"
+TABLES = ROOT / "studies/quiclab_studies/dual_connectivity/reference"
 LARGE, DEFAULT, TCP = "quic_large_buffer", "quic_default_buffer", "tcp"
 BATCHES = (2, 10, 50, 100, 150, 200, 250, 300, 350, 400, 450, 500)
 COLUMNS = {

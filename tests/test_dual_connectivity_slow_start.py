@@ -8,9 +8,9 @@ from functools import cache
 
 from quiclab.result import run
 from quiclab.scenario import Scenario
-from quiclab.studies.dual_connectivity.alone import queue_drops
 from quiclab.study.plan import Plan
 from quiclab.study.registry import find
+from quiclab_studies.dual_connectivity.alone import queue_drops
 
 SEEDS = range(1, 21)
 

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from quiclab.report import views
-from quiclab.studies.dual_connectivity import event
 from quiclab.study.registry import find
+from quiclab_studies.dual_connectivity import event
 
 MS = 1_000_000
 

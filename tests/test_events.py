@@ -12,9 +12,9 @@ import pytest
 
 from conftest import ROOT
 from quiclab import RunResult, cli, load, run
-from quiclab.inspect.links import changes
-from quiclab.inspect.source import open_run
-from quiclab.inspect.view import side
+from quiclab.analysis.inspect.links import changes
+from quiclab.analysis.inspect.source import open_run
+from quiclab.analysis.inspect.view import side
 
 SETS = [("duration", "12 s"), ("record.series_interval", "10 ms")]
 

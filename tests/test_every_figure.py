@@ -11,20 +11,20 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from quiclab.libraries import alt
-from quiclab.page.figure import PHASES, waterfall
+from quiclab._base.libraries import alt
 from quiclab.report import figures
 from quiclab.report.figures.heatmap import ink
 from quiclab.report.figures.theme import BESIDE_NAME, LEGEND_WIDTH, LETTER, legend_columns
 from quiclab.report.html import drawing, environment
 from quiclab.report.panels import Panel, panels
-from quiclab.studies.controls.views import grid
-from quiclab.studies.pacing.figures import in_rows
-from quiclab.studies.slow_start.paths import PATHS
-from quiclab.studies.slow_start.starts import LABELS
-from quiclab.studies.slow_start.views import _chart as curves
-from quiclab.studies.validation import loss_detection_views
-from quiclab.studies.validation.loss_detection_cases import BY_NAME
+from quiclab.sources.page.figure import PHASES, waterfall
+from quiclab_studies.controls.views import grid
+from quiclab_studies.pacing.figures import in_rows
+from quiclab_studies.slow_start.paths import PATHS
+from quiclab_studies.slow_start.starts import LABELS
+from quiclab_studies.slow_start.views import _chart as curves
+from quiclab_studies.validation import loss_detection_views
+from quiclab_studies.validation.loss_detection_cases import BY_NAME
 
 PHONE = 390
 STARTS = list(LABELS.values())

@@ -13,15 +13,15 @@ import pytest
 
 from conftest import ROOT
 from quiclab import cli
-from quiclab.formats import between, places, spread
+from quiclab.experiment.sweeps.table import HIGH, MEAN
+from quiclab.experiment.sweeps.tables import _interval
 from quiclab.report.figures.theme import DARK, LIGHT, NEUTRAL, palette
 from quiclab.report.html import after, breakable, code, sentence, unbroken
 from quiclab.report.overview import write_overview
 from quiclab.report.reports import write_report
+from quiclab.result.formats import between, places, spread
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.registry import find
-from quiclab.sweeps.output import _interval
-from quiclab.sweeps.table import HIGH, MEAN
 
 PHONE = 390
 SCENARIOS = ROOT / "scenarios"

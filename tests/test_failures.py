@@ -12,8 +12,8 @@ import pytest
 
 from conftest import ROOT
 from quiclab import cli
-from quiclab.equal_runs import without_effect
-from quiclab.failures import FILE, MAX_ENTRIES, note_failures, read_failures
+from quiclab.experiment.equal_runs import without_effect
+from quiclab.experiment.failures import FILE, MAX_ENTRIES, note_failures, read_failures
 
 Captured = pytest.CaptureFixture[str]
 #: A link that loses every packet: the connection fails.

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from quiclab.stats import Summary
+from quiclab.result.stats import Summary
 from quiclab.study.fidelity import assess, knee
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from quiclab.report import figures
 from quiclab.report.panels import Panel, panels
-from quiclab.stats import Summary, summarise
+from quiclab.result.stats import Summary, summarise
 from quiclab.study import (
     Configuration,
     Design,

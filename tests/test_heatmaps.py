@@ -15,7 +15,7 @@ from scipy import stats as scipy_stats
 from conftest import ROOT
 from quiclab.report import figures, study_page
 from quiclab.report.figures.heatmap import PALETTES, UNTESTED, WHITE, annotation, colour, ink, limit_of
-from quiclab.stats import Summary, pairs_of, pearson, percent_difference, spearman, summarise, t_test_p, welch_p
+from quiclab.result.stats import Summary, pairs_of, pearson, percent_difference, spearman, summarise, t_test_p, welch_p
 from quiclab.study import (
     Configuration,
     Design,
@@ -210,7 +210,7 @@ STUDY = Study(
 
 
 def table_b1() -> dict[Key, Summary]:
-    with (ROOT / "python/quiclab/studies/page_load/reference" / "table_b01_plt.csv").open(encoding="utf-8") as file:
+    with (ROOT / "studies/quiclab_studies/page_load/reference" / "table_b01_plt.csv").open(encoding="utf-8") as file:
         return {
             (row["stack"], "base", int(row["bandwidth_mbps"]), int(row["object_size_kb"])): printed(
                 float(row["plt_ms_mean"]), float(row["plt_ms_std"]), int(row["n_runs"])

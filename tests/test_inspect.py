@@ -15,13 +15,13 @@ import pytest
 
 from conftest import ROOT, SMALL, has_stack
 from quiclab import cli
+from quiclab.analysis.inspect import Run, open_run, side
+from quiclab.analysis.inspect.columns import changes, differences, integers, thinned
+from quiclab.analysis.inspect.ends import End, Packets
+from quiclab.analysis.inspect.links import capacity_kbps
+from quiclab.analysis.inspect.qlog import end_of
+from quiclab.analysis.inspect.sequence import ARRIVED, DROPPED, ONE_END, RECEIVED, arrows
 from quiclab.errors import RequestError
-from quiclab.inspect import Run, open_run, side
-from quiclab.inspect.columns import changes, differences, integers, thinned
-from quiclab.inspect.ends import End, Packets
-from quiclab.inspect.links import capacity_kbps
-from quiclab.inspect.qlog import end_of
-from quiclab.inspect.sequence import ARRIVED, DROPPED, ONE_END, RECEIVED, arrows
 
 ALL = 10**6
 

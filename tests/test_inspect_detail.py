@@ -13,10 +13,10 @@ import pytest
 
 from conftest import BROWSER, ROOT, SMALL
 from quiclab import cli
+from quiclab.analysis.inspect import Side, blocks, open_run, render, side, source, tiles
+from quiclab.analysis.inspect.sequence import ARRIVED
+from quiclab.analysis.inspect.window import Window, window
 from quiclab.errors import RequestError
-from quiclab.inspect import Side, blocks, open_run, render, side, source, tiles
-from quiclab.inspect.sequence import ARRIVED
-from quiclab.inspect.window import Window, window
 from test_inspect_page import probe
 
 ALL = 10**6
@@ -277,7 +277,7 @@ def test_the_end_of_a_recording_is_the_true_one(
 def test_a_window_of_a_long_file_is_at_its_time(long: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the first event of the file, not from the first that is read for the window."""
     part = Window(400_000, 500_000)
-    monkeypatch.setattr("quiclab.inspect.window.MARGIN_US", 10_000)
+    monkeypatch.setattr("quiclab.analysis.inspect.window.MARGIN_US", 10_000)
     monkeypatch.setattr(source, "READ_POINTS", 100)
     (shown,) = side(open_run(long / "dc.sender.sqlog", ALL, quiet, part)).data["connections"]
     facts = dict(next(end for end in shown["ends"] if end)["facts"])

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from quiclab.inspect import open_run, side
-from quiclab.inspect.join import joined, pairs
+from quiclab.analysis.inspect import open_run, side
+from quiclab.analysis.inspect.join import joined, pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from quiclab.inspect.ends import NO_SPACE, End, Packets, Samples
-from quiclab.inspect.limits import APPLICATION, CREDIT, HANDSHAKE, PACING, WINDOW, limits
+from quiclab.analysis.inspect.ends import NO_SPACE, End, Packets, Samples
+from quiclab.analysis.inspect.limits import APPLICATION, CREDIT, HANDSHAKE, PACING, WINDOW, limits
 
 MS = 1000
 FULL = 1200

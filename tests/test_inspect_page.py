@@ -14,7 +14,7 @@ import pytest
 
 from conftest import BROWSER, SMALL
 from quiclab import cli
-from quiclab.inspect import Run, open_run, render, side
+from quiclab.analysis.inspect import Run, open_run, render, side
 from test_report_page import DARK, FLAGS
 
 pytestmark = [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import quiclab
-from quiclab.native import extension
+from quiclab._base.native import extension
 from quiclab.scenario import load
 
 DATA = Path(__file__).parent.parent / "crates" / "quiclab-trace" / "tests" / "data"

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from quiclab._base.native import extension
 from quiclab.errors import RequestError
 from quiclab.lane.adapter_file import WORKLOADS, read
 from quiclab.lane.adapter_plan import Option
 from quiclab.lane.placeholders import FIELDS
 from quiclab.lane.toml_places import located
 from quiclab.lane.words import plain, words_of
-from quiclab.native import extension
 
 DOCUMENT = '''\
 top = 1 # [not] = "a table"

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
+from quiclab._base.native import extension
 from quiclab.errors import RequestError
-from quiclab.kernel.programs import SYSTEM_PATH
 from quiclab.lane.adapter import BUILT_IN, Adapter, load_adapters, programs
 from quiclab.lane.adapter_file import read
 from quiclab.lane.commands import commands
+from quiclab.lane.kernel.programs import SYSTEM_PATH
 from quiclab.lane.words import in_unit, words_of
-from quiclab.native import extension
 
 MINIMAL = """\
 name = "mine"

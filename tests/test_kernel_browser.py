@@ -18,17 +18,17 @@ import pytest
 
 from conftest import ROOT, without_browser, without_definition
 from quiclab import cli
-from quiclab.browser import client, curl, quinn
-from quiclab.browser.chromium import Chromium, environment, key_hash
-from quiclab.browser.compare import differing, summary
-from quiclab.browser.envoy import Request, configuration, requests
-from quiclab.browser.har_writer import Event, har, record
-from quiclab.browser.load import LoadError, PageLoad, Target, examine, with_log
-from quiclab.browser.runner import load_pages, page_scenario
-from quiclab.browser.site import MIN_IMAGE_BYTES, Page, png
 from quiclab.errors import RequestError
 from quiclab.lane.adapter import BUILT_IN, load_adapters
 from quiclab.lane.adapter_plan import GuestPlan
+from quiclab.lane.browser import client, curl, quinn
+from quiclab.lane.browser.chromium import Chromium, environment, key_hash
+from quiclab.lane.browser.compare import differing, summary
+from quiclab.lane.browser.envoy import Request, configuration, requests
+from quiclab.lane.browser.har_writer import Event, har, record
+from quiclab.lane.browser.load import LoadError, PageLoad, Target, examine, with_log
+from quiclab.lane.browser.runner import load_pages, page_scenario
+from quiclab.lane.browser.site import MIN_IMAGE_BYTES, Page, png
 from quiclab.scenario import load
 
 PAGE_FILE = ROOT / "scenarios" / "page_browser.toml"
@@ -399,7 +399,7 @@ def test_only_browsers_ask_for_another_guest() -> None:
 
 
 def test_our_own_measurement_is_whole() -> None:
-    folder = ROOT / "python/quiclab/studies/page_load/reference"
+    folder = ROOT / "studies/quiclab_studies/page_load/reference"
     with (folder / "browser.csv").open() as cells, (folder / "browser_loads.csv").open() as loads:
         rows, singles = list(csv.DictReader(cells)), list(csv.DictReader(loads))
     keys = ("clock", "experiment", "bandwidth_mbps", "object_size_kb", "protocol")
@@ -426,7 +426,7 @@ def test_the_browser_is_compared_with_the_sim_in_each_cell() -> None:
     # (30 - 20) / 20; nothing varies
     assert tool.difference([30.0] * 3, [20.0] * 3, "x") == (50.0, 50.0, 50.0)
     assert tool.told((-4.0, -9.0, 1.0)) == "none -4 (-9 to +1)"
-    text = (ROOT / "python/quiclab/studies/page_load/reference" / "browser.md").read_text(encoding="utf-8")
+    text = (ROOT / "studies/quiclab_studies/page_load/reference" / "browser.md").read_text(encoding="utf-8")
     rows = text.split(tool.BEGIN)[1].split(tool.END)[0].splitlines()
     assert rows[0] == tool.HEAD
     cells = [(name, rate, size) for name in ("X01", "X05") for rate in (10, 50) for size in (10, 100, 1000)]

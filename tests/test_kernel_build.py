@@ -12,11 +12,11 @@ import pytest
 from quiclab import cli
 from quiclab.cli import kernel as kernel_commands
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.kernel import build as building
-from quiclab.kernel import patches, unpack
-from quiclab.kernel.build import Plan, build
-from quiclab.kernel.cache import Kernel, has_seccomp, kernels, newest_kernel, read_kernel, version_key
-from quiclab.kernel.source import Apt, Source, find_source, given_source, parse_offers
+from quiclab.lane.kernel import build as building
+from quiclab.lane.kernel import patches, unpack
+from quiclab.lane.kernel.build import Plan, build
+from quiclab.lane.kernel.cache import Kernel, has_seccomp, kernels, newest_kernel, read_kernel, version_key
+from quiclab.lane.kernel.source import Apt, Source, find_source, given_source, parse_offers
 
 MAKEFILE = "VERSION = 7\nPATCHLEVEL = 3\nSUBLEVEL = 4\nEXTRAVERSION =\n"
 # stands for make: a configuration that has what is asked for, and a kernel that is a script

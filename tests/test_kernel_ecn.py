@@ -17,8 +17,8 @@ import pytest
 
 import quiclab
 from quiclab.errors import RequestError
-from quiclab.kernel import newest_kernel
-from quiclab.kernel.cache import version_key
+from quiclab.lane.kernel import newest_kernel
+from quiclab.lane.kernel.cache import version_key
 from quiclab.lane.run import Lane
 from quiclab.scenario import load
 

@@ -16,7 +16,7 @@ import pytest
 
 import quiclab
 from quiclab.errors import RequestError
-from quiclab.kernel import newest_kernel
+from quiclab.lane.kernel import newest_kernel
 from quiclab.lane.run import Lane
 from quiclab.scenario import load
 

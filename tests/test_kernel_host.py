@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quiclab.calibration import host_file, measure, syscalls
-from quiclab.calibration.costs import COSTS, Observation, fit
-from quiclab.calibration.host_file import host_name, sim_stack, together, write_hosts
-from quiclab.calibration.measure import End, Measurement, Setting, choose, stack_of_interest
-from quiclab.calibration.syscalls import SyscallLog, read_trace
-from quiclab.calibration.timers import PARETO_SHAPE, slack
 from quiclab.errors import QuiclabError, RequestError
+from quiclab.lane.calibration import host_file, measure, syscalls
+from quiclab.lane.calibration.costs import COSTS, Observation, fit
+from quiclab.lane.calibration.host_file import host_name, sim_stack, together, write_hosts
+from quiclab.lane.calibration.measure import End, Measurement, Setting, choose, stack_of_interest
+from quiclab.lane.calibration.syscalls import SyscallLog, read_trace
+from quiclab.lane.calibration.timers import PARETO_SHAPE, slack
 from quiclab.lane.run import Lane
 from quiclab.scenario import load
 

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
+from quiclab.experiment.recording import run_and_keep
 from quiclab.lane.job import make_job
 from quiclab.lane.keylog import embed
 from quiclab.lane.run import Lane
-from quiclab.result import RunResult, run_and_keep
+from quiclab.result import RunResult
 from quiclab.scenario import load
 
 LANES = ROOT / "scenarios" / "lanes.toml"

@@ -12,9 +12,12 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from quiclab import frames
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.experiment import Recipe, Task, check
+from quiclab.experiment.execute import check
+from quiclab.experiment.plan import Recipe, Task
+from quiclab.experiment.sweeps import Plan
+from quiclab.experiment.sweeps.plan import Numbers
+from quiclab.lane import frames
 from quiclab.lane.collect import Report
 from quiclab.lane.job import make_job
 from quiclab.lane.run import Lane, _identity_of, _merge, _remove_older
@@ -22,8 +25,6 @@ from quiclab.result import RunResult, run
 from quiclab.scenario import Scenario, load
 from quiclab.study import plan as study_plan
 from quiclab.study.registry import find_all
-from quiclab.sweeps import Plan
-from quiclab.sweeps.plan import Numbers
 
 LANES = ROOT / "scenarios" / "lanes.toml"
 LINUX = ("flows.main.stack", "linux")

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from quiclab.calibration import network
-from quiclab.calibration.network import Check, burst, goodput, networks, queue, rate, round_trip, route, verdict
 from quiclab.errors import QuiclabError
 from quiclab.experiment.networks import check_networks
+from quiclab.experiment.sweeps import Plan
+from quiclab.lane.calibration import network
+from quiclab.lane.calibration.network import Check, burst, goodput, networks, queue, rate, round_trip, route, verdict
 from quiclab.lane.run import Lane
 from quiclab.scenario import load
-from quiclab.sweeps import Plan
 
 
 @pytest.fixture

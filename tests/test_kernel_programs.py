@@ -13,10 +13,10 @@ import pytest
 
 from conftest import undefined
 from quiclab.errors import QuiclabError
-from quiclab.kernel.programs import live_program
 from quiclab.lane import doctor
 from quiclab.lane.adapter import BUILT_IN, load_adapters
 from quiclab.lane.choices import Certificate
+from quiclab.lane.kernel.programs import live_program
 from quiclab.lane.run import Lane
 from quiclab.result import RunResult
 from quiclab.scenario import load

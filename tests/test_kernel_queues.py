@@ -23,7 +23,7 @@ import pytest
 
 from conftest import ROOT
 from quiclab.errors import RequestError
-from quiclab.kernel import newest_kernel
+from quiclab.lane.kernel import newest_kernel
 from quiclab.lane.run import Lane
 from quiclab.scenario import load
 

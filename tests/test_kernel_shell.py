@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from quiclab._base.native import MAX_SEED
 from quiclab.cli.shell import describe
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.kernel.programs import live_program
+from quiclab.lane.kernel.programs import live_program
 from quiclab.lane.shell import Rates, Server, shell_job
-from quiclab.native import MAX_SEED
 from quiclab.scenario import load
 
 SCENARIO = Path(__file__).parent.parent / "scenarios" / "tcp_download.toml"

@@ -9,7 +9,7 @@ import pytest
 
 from quiclab.errors import QuiclabError
 from quiclab.lane.tables import TABLES, read_tables
-from quiclab.series import rates
+from quiclab.result.series import rates
 
 
 def test_files_are_tables(tmp_path: Path) -> None:

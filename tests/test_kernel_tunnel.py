@@ -14,8 +14,8 @@ import pytest
 
 import quiclab
 from conftest import ROOT
-from quiclab.kernel import newest_kernel
-from quiclab.kernel.virtual import GUEST_DIRECTORY, boot
+from quiclab.lane.kernel import newest_kernel
+from quiclab.lane.kernel.virtual import GUEST_DIRECTORY, boot
 from two_lines import BOTH_MBPS, BUFFER_S, goodput_mbps, model
 
 if TYPE_CHECKING:

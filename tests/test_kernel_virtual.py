@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.kernel import Exit, Kernel, boot, newest_kernel, pin
-from quiclab.kernel.programs import LIVE_VARIABLE, found, live_program
-from quiclab.kernel.virtual import EXIT_FILE, OUTPUT_FILE, PATH, TASK_FILE, isolation
+from quiclab.lane.kernel import Exit, Kernel, boot, newest_kernel, pin
+from quiclab.lane.kernel.programs import LIVE_VARIABLE, found, live_program
+from quiclab.lane.kernel.virtual import EXIT_FILE, OUTPUT_FILE, PATH, TASK_FILE, isolation
 
 ENDED = '{"schema":"quiclab.guest/1","code":3,"signal":null,"error":null,"uptime_ns":5000000000}'
 #: Seconds of the host; far more than any guest here takes.

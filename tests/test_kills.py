@@ -20,12 +20,8 @@ from typing import Any
 import pytest
 
 from conftest import ROOT, SMALL
-from quiclab.errors import RequestError
-from quiclab.executors import Interrupt, Processes, run_batches
-from quiclab.executors.processes import WorkerDiedError
-from quiclab.files import write_atomically
-from quiclab.store import Store
-from quiclab.unfinished import (
+from quiclab._base.files import write_atomically
+from quiclab._base.unfinished import (
     ENDING,
     abandoned_files,
     abandoned_folders,
@@ -33,6 +29,10 @@ from quiclab.unfinished import (
     unfinished_file,
     unfinished_folder,
 )
+from quiclab.errors import RequestError
+from quiclab.experiment.executors import Interrupt, Processes, run_batches
+from quiclab.experiment.executors.processes import WorkerDiedError
+from quiclab.experiment.store import Store
 
 #: Runs a command, which sends a signal to itself when it has written a file for the n-th time.
 DYING = """\
@@ -194,7 +194,7 @@ def test_what_a_living_process_writes_stays(tmp_path: Path) -> None:
 ABANDONED = """\
 import os, signal, sys
 from pathlib import Path
-from quiclab.unfinished import unfinished_file, unfinished_folder
+from quiclab._base.unfinished import unfinished_file, unfinished_folder
 
 with unfinished_folder(Path(sys.argv[1])) as folder, unfinished_file(Path(sys.argv[1]) / "a.txt") as (_, file):
     (folder / "half").write_text("half")

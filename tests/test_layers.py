@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,7 +43,7 @@ def test_names_lead_to_the_module_that_defines_them(tmp_path: Path) -> None:
         "lib.rs": "mod a; mod b; mod names; pub use a::Thing; use names::*;",
         "a.rs": "pub struct Thing; use super::Name;",
         "b.rs": 'use crate::Thing; #[serde(with = "crate::a::text")] struct B;',
-        "names/mod.rs": "mod inner; pub use inner::Name;",
+        "names.rs": "mod inner; pub use inner::Name;",
         "names/inner.rs": "pub struct Name; use crate::a;",
     }
     assert [line.split(": src")[0].strip() for line in rust_cycles(tmp_path, files)] == [
@@ -76,7 +74,7 @@ def test_tests_comments_and_other_crates_make_no_arrow(tmp_path: Path, code: str
 def test_parent_and_child_may_use_each_other(tmp_path: Path) -> None:
     files = {
         "lib.rs": "pub struct Top; mod a; use a::A;",
-        "a/mod.rs": "mod left; mod right; pub struct A; use left::L; use right::R; use crate::Top;",
+        "a.rs": "mod left; mod right; pub struct A; use left::L; use right::R; use crate::Top;",
         "a/left.rs": "use super::A; pub struct L;",
         "a/right.rs": "use crate::a::{A, left::L}; pub struct R;",
     }
@@ -93,36 +91,32 @@ def test_the_imports_of_this_tree_point_downwards() -> None:
     assert wrong == []
 
 
-def python_rows() -> list[list[str]]:
-    """The packages of each row of the table of ARCHITECTURE.md, from above."""
+def test_packages_of_the_table_are_those_of_the_check_from_above() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").split("## The Python package")[1]
-    cells = re.findall(r"^\| (`.+?) \|", text.split("\n## ")[0], re.MULTILINE)
-    return [re.findall(r"`(\w+)/?`", cell) for cell in cells if not cell.startswith("package of")]
+    cells = re.findall(r"^\| `(\w+)/?` \|", text.split("\n## ")[0], re.MULTILINE)
+    assert cells == list(reversed(check_layers.PACKAGES))
 
 
-def imported(file: Path) -> Iterator[str]:
-    """The packages of quiclab that a file imports, but for those of types alone."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    guards = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)]
-    types = {child for guard in guards for node in guard.body for child in ast.walk(node)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node not in types and (node.module or "").startswith("quiclab"):
-            package, _, rest = (node.module or "").partition(".")
-            if package == "quiclab":
-                yield from [rest.split(".")[0]] if rest else [alias.name for alias in node.names]
+PYTHON = {
+    "python/quiclab/result/a.py": "def f():\n    from quiclab.study import Study\n",
+    "python/quiclab/study/b.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from quiclab import cli\n",
+    "python/quiclab/report/c.py": "from quiclab.study import Study\nimport quiclab_studies.tunnel\n",
+    "python/quiclab/other.py": "",
+    "studies/quiclab_studies/d.py": "from quiclab import _base\nfrom quiclab.study import Study\n",
+    "studies/quiclab_studies/e.py": "from quiclab._base.files import hash_of\n",
+}
 
 
-def test_the_table_of_python_packages_is_complete_and_imports_point_downwards() -> None:
-    levels = {name: level for level, row in enumerate(python_rows()) for name in row}
-    package = ROOT / "python" / "quiclab"
-    files = [path for path in sorted(package.rglob("*.py")) if path.relative_to(package).parts[0] != "studies"]
-    tops = {path: path.relative_to(package).parts[0].removesuffix(".py") for path in files}
-    named = {top for top in tops.values() if not top.startswith("_")}
-    assert set(levels) == named
-    upwards = [
-        f"{path.relative_to(package)} imports {name}"
-        for path, top in tops.items()
-        for name in (imported(path) if top in levels else ())
-        if name in levels and name != top and levels[name] < levels[top]
+def test_imports_of_python_packages_point_downwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in PYTHON.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(check_layers, "ROOT", tmp_path)
+    assert list(check_layers.wrong_python()) == [
+        "python/quiclab/report/c.py:2: imports a study, which is above it",
+        "python/quiclab/result/a.py:2: result imports quiclab.study.Study, which is above it",
+        "python/quiclab/study/b.py:3: study imports quiclab.cli, which is above it",
+        "python/quiclab/other: has no layer in tools/check_layers.py",
+        "studies/quiclab_studies/d.py:1: imports quiclab._base, which is private",
+        "studies/quiclab_studies/e.py:1: imports quiclab._base.files.hash_of, which is private",
     ]
-    assert not upwards

@@ -8,20 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from quiclab.experiment import Runs, execute
-from quiclab.losses import rfc8985, rfc9002
-from quiclab.losses.events import AckReceived, Lost, Sent
-from quiclab.losses.tcp_trace import _declared
-from quiclab.losses.verdict import agrees, agrees_in_number
+from quiclab.analysis.losses import rfc8985, rfc9002
+from quiclab.analysis.losses.events import AckReceived, Lost, Sent
+from quiclab.analysis.losses.tcp_trace import _declared
+from quiclab.analysis.losses.verdict import agrees, agrees_in_number
+from quiclab.experiment.execute import execute
+from quiclab.experiment.recording import run_and_keep
+from quiclab.experiment.runs import Runs
+from quiclab.experiment.store import Store
 from quiclab.report.figures import specification
-from quiclab.result import run_and_keep
 from quiclab.scenario import Scenario
-from quiclab.store import Store
-from quiclab.studies.validation.loss_detection_cases import BY_NAME
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import write_manifest
 from quiclab.study.plan import Plan
 from quiclab.study.registry import find
+from quiclab_studies.validation.loss_detection_cases import BY_NAME
 
 NAME = "validation/loss_detection"
 MSS = 1000

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from quiclab import files, made
+from quiclab._base import files, made
+from quiclab._base.made import MADE, write_files
 from quiclab.errors import RequestError
-from quiclab.made import MADE, write_files
 from quiclab.report import reports
-from quiclab.sweeps.output import check_directory
+from quiclab.report.sweeps.output import check_directory
 
 
 def contents(folder: Path) -> dict[str, str]:

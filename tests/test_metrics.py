@@ -9,9 +9,9 @@ import pytest
 
 import quiclab
 from conftest import ROOT, undefined
-from quiclab.metrics import Statistics, metrics, result_schema
-from quiclab.native import extension
+from quiclab._base.native import extension
 from quiclab.report.summary import run_summary
+from quiclab.result.metrics import Statistics, metrics, result_schema
 from quiclab.scenario import load
 
 #: Scenarios whose elements have metrics of their own, and a time that is enough for all of these.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from quiclab.inspect import open_run, side
-from quiclab.pacing import Settings, analyse
+from quiclab.analysis.inspect import open_run, side
+from quiclab.analysis.pacing import Settings, analyse
 from quiclab.result import run
 from quiclab.scenario import load
 

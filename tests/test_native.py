@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import quiclab
-from quiclab.native import extension
+from quiclab._base.native import extension
 from quiclab.scenario import Scenario, load
 
 STUB = Path(quiclab.__file__).with_name("_quiclab.pyi")

@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from quiclab import cli, files, result, stats
+from quiclab import cli, result
+from quiclab._base import files
+from quiclab._base.libraries import OPTIONAL
 from quiclab.cli import run as run_commands
 from quiclab.cli.output import check_new, check_no_input, claim_directory, publish
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.libraries import OPTIONAL
-from quiclab.result import RunResult
+from quiclab.result import RunResult, stats
 from test_trace_import import row, written
 
 Captured = pytest.CaptureFixture[str]

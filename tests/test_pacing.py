@@ -9,15 +9,15 @@ import pytest
 
 from conftest import ROOT
 from quiclab import load, run
-from quiclab.pacing.runs import extract
-from quiclab.studies.pacing import claims as _pacing_claims
-from quiclab.studies.pacing import common as _pacing
-from quiclab.studies.pacing import metrics
-from quiclab.studies.pacing import tables as _pacing_tables
-from quiclab.studies.pacing import variants as _variants
+from quiclab.analysis.pacing.runs import extract
 from quiclab.study import Study
 from quiclab.study.findings import Sample
 from quiclab.study.registry import find
+from quiclab_studies.pacing import claims as _pacing_claims
+from quiclab_studies.pacing import common as _pacing
+from quiclab_studies.pacing import metrics
+from quiclab_studies.pacing import tables as _pacing_tables
+from quiclab_studies.pacing import variants as _variants
 
 STUDIES = ("utilisation", "intervals", "acks")
 
@@ -129,7 +129,7 @@ def test_the_pacer_of_picoquic_says_when_it_acknowledges(control: str, rate: int
     receiver = f'{{ profile = "picoquic", {windows}, congestion_control = {control} }}'
     changes = [("duration", "4 s"), ("flows.main.workload.duration", "4 s"), ("flows.main.receiver", receiver)]
     changes += [("links.bottleneck.rate.rate", f"{rate} Mbit/s")]
-    acks = run(load(ROOT / "python/quiclab/studies/scenarios/pacing.toml", changes)).acks
+    acks = run(load(ROOT / "studies/quiclab_studies/scenarios/pacing.toml", changes)).acks
     sender = acks.filter((acks["element"] == "main.sender") & (acks["time_ns"] > 2e9))
     assert sender["gap_ms"].median() == pytest.approx(gap_ms, rel=0.01)
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from conftest import ROOT, tool
-from quiclab.native import extension
+from quiclab._base.native import extension
 
 header_capture = tool("header_capture")
 MEMORY_MIB = 200
@@ -87,7 +87,7 @@ def test_memory_does_not_grow_with_the_capture(tmp_path: Path) -> None:
 def peak_mib(capture: Path) -> float:
     """Return the most memory of a process that analyses a capture and does nothing else."""
     program = (
-        "import sys; from pathlib import Path; from quiclab.native import extension; "
+        "import sys; from pathlib import Path; from quiclab._base.native import extension; "
         "extension().analyse_packets(sys.argv[1], '{}', [], 8); "
         "print(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0])"
     )

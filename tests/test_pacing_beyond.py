@@ -11,10 +11,11 @@ import polars as pl
 import pytest
 
 from conftest import tool
-from quiclab.pacing.runs.queueing import losers, queue_of, releases
-from quiclab.result import RunResult, run_and_keep
+from quiclab.analysis.pacing.runs.queueing import losers, queue_of, releases
+from quiclab.experiment.recording import run_and_keep
+from quiclab.result import RunResult
+from quiclab.result.stats import summarise
 from quiclab.scenario import Scenario
-from quiclab.stats import summarise
 from quiclab.study.plan import Plan
 from quiclab.study.registry import find
 

@@ -20,12 +20,13 @@ import pytest
 import pacing_documents as made
 import quiclab
 from conftest import ROOT
-from quiclab import cli, pacing
+from quiclab import cli
+from quiclab._base.progress import ReadingProgress
+from quiclab.analysis import pacing
+from quiclab.analysis.pacing import analysis, document
+from quiclab.analysis.pacing.analysis import recordings_of
+from quiclab.analysis.pacing.labels import cautions, digits, duration, flows_of
 from quiclab.errors import RequestError
-from quiclab.pacing import analysis, document
-from quiclab.pacing.analysis import recordings_of
-from quiclab.pacing.labels import cautions, digits, duration, flows_of
-from quiclab.progress import ReadingProgress
 from quiclab.scenario import load
 
 PACKETS = 300
@@ -172,7 +173,7 @@ def test_notes_for_the_reader_are_printed(capsys: pytest.CaptureFixture[str]) ->
     flow = made.flow("pairs", settings, PACKETS, acks_known=False, notes=["A note of the flow."])
     flow["data"].update({"oversized": 7, "frame_largest_bytes": 65226, "backwards": 1})
     capture = made.capture("x.pcap", flow, notes=["It broke off."], further_flows=2, further_packets=9)
-    from quiclab.pacing import table  # noqa: PLC0415 - as the command does
+    from quiclab.analysis.pacing import table  # noqa: PLC0415 - as the command does
 
     table.analysis(pacing.Analysis(settings, (capture, made.capture("arp.pcap", frames=12, problems={"no IP": 12}))))
     printed = capsys.readouterr().out.replace("\N{NO-BREAK SPACE}", " ")
@@ -193,7 +194,7 @@ def test_notes_for_the_reader_are_printed(capsys: pytest.CaptureFixture[str]) ->
 def test_names_of_a_file_cannot_move_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
     settings = pacing.Settings()
     flow = made.flow("even", settings, PACKETS, name="a\x1b[2Jb", notes=["c\x9bd"])
-    from quiclab.pacing import table  # noqa: PLC0415 - as the command does
+    from quiclab.analysis.pacing import table  # noqa: PLC0415 - as the command does
 
     table.analysis(pacing.Analysis(settings, (made.capture("x\x1b[H.pcap", flow, flow, problems={"e\nf": 1}),)))
     printed = capsys.readouterr().out
@@ -399,7 +400,7 @@ def test_progress_is_that_of_all_files(stand_in: StandIn, tmp_path: Path) -> Non
 
 def test_progress_shows_bytes_once_it_takes_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr("quiclab.progress.time.monotonic", lambda: now)
+    monkeypatch.setattr("quiclab._base.progress.time.monotonic", lambda: now)
     stream = StringIO()
     with ReadingProgress("reading", stream) as progress:
         for done in range(20):

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from quiclab.pacing.runs.over_time import half_widths, over_time, phases
-from quiclab.studies.pacing import claims, further, variants
-from quiclab.studies.pacing import common as pacing
+from quiclab.analysis.pacing.runs.over_time import half_widths, over_time, phases
 from quiclab.study.findings import NotMeasuredError
 from quiclab.study.registry import find
+from quiclab_studies.pacing import claims, further, variants
+from quiclab_studies.pacing import common as pacing
 
 MS = 1_000_000
 

@@ -10,13 +10,13 @@ import pytest
 
 from conftest import ROOT
 from quiclab import load, run
-from quiclab.quantity import seconds
-from quiclab.studies import hosts
-from quiclab.studies.pacing import common
+from quiclab.scenario.quantity import seconds
 from quiclab.study.published import read_published
 from quiclab.study.registry import find
+from quiclab_studies import hosts
+from quiclab_studies.pacing import common
 
-FILE = ROOT / "python/quiclab/studies/pacing/reference/utilisation_real.csv"
+FILE = ROOT / "studies/quiclab_studies/pacing/reference/utilisation_real.csv"
 
 
 def cpu_us(stack: str, end: str) -> float:

@@ -12,10 +12,10 @@ import pytest
 
 import pacing_documents as made
 from conftest import BROWSER
-from quiclab.pacing import BBR_GAINS, Analysis, Failure, Settings, axes, figure, series
-from quiclab.pacing.document import Intervals
-from quiclab.pacing.html import PARTS, render
-from quiclab.pacing.labels import flows_of
+from quiclab.analysis.pacing import BBR_GAINS, Analysis, Failure, Settings, axes, figure, series
+from quiclab.analysis.pacing.document import Intervals
+from quiclab.analysis.pacing.html import PARTS, render
+from quiclab.analysis.pacing.labels import flows_of
 from test_inspect_page import probe
 from test_report_page import DARK
 

@@ -10,9 +10,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from quiclab.pacing.runs import windows
-from quiclab.pacing.runs.taps import of_flow
-from quiclab.result import RunResult, run_and_keep
+from quiclab.analysis.pacing.runs import windows
+from quiclab.analysis.pacing.runs.taps import of_flow
+from quiclab.experiment.recording import run_and_keep
+from quiclab.result import RunResult
 from quiclab.scenario import Scenario
 from quiclab.study.plan import Plan
 from quiclab.study.registry import find

@@ -12,10 +12,10 @@ import pytest
 
 from conftest import quiclab_process, tool
 from quiclab.errors import QuiclabError
-from quiclab.studies.validation.blind_cases import draw_case
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key
 from quiclab.study.registry import find
+from quiclab_studies.validation.blind_cases import draw_case
 
 VALUES, CASES, PAGE, SAMPLE = (tool(name) for name in ("page_values", "page_cases", "study_pages", "page_sample"))
 Runs = dict[Key, Sequence[float | None]]

@@ -15,9 +15,9 @@ import pytest
 from conftest import ROOT
 from quiclab import cli
 from quiclab.errors import RequestError
-from quiclab.page import figure, replay
-from quiclab.page.har_reader import read_har
 from quiclab.scenario import load
+from quiclab.sources.page import figure, replay
+from quiclab.sources.page.har_reader import read_har
 
 if TYPE_CHECKING:
     from collections.abc import Callable

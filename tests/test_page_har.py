@@ -10,9 +10,9 @@ import pytest
 
 from conftest import ROOT, tool
 from quiclab.errors import RequestError
-from quiclab.page.entry import Sections, kind_of
-from quiclab.page.har_reader import RecordedPage, read_har
-from quiclab.page.parents import nearest
+from quiclab.sources.page.entry import Sections, kind_of
+from quiclab.sources.page.har_reader import RecordedPage, read_har
+from quiclab.sources.page.parents import nearest
 
 SHOP = ROOT / "scenarios/pages/shop.har"
 SITE = "https://a.example"

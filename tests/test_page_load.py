@@ -13,13 +13,13 @@ import quiclab
 from conftest import ROOT
 from measure_browser_reads import ASKED, READ, lateness
 from quiclab.errors import QuiclabError
-from quiclab.quantity import milliseconds
 from quiclab.scenario import Scenario, load
-from quiclab.studies.page_load.common import BROWSER_TIMES, CLIENT, REFERENCE
+from quiclab.scenario.quantity import milliseconds
 from quiclab.study import Study
 from quiclab.study.plan import Plan
 from quiclab.study.published import read_published
 from quiclab.study.registry import find
+from quiclab_studies.page_load.common import BROWSER_TIMES, CLIENT, REFERENCE
 
 SIZES, COUNTS = "page_load/sizes", "page_load/counts"
 
@@ -102,7 +102,7 @@ def test_a_hundred_images_end_slow_start_over_quic_since_acknowledgements_are_la
 
 def test_the_times_of_the_browser_are_those_measured() -> None:
     page = load(ROOT / "scenarios" / "page_load.toml").to_dict()["flows"]["page"]["workload"]
-    file = ROOT / "python/quiclab/studies" / REFERENCE / "browser_objects.csv"
+    file = ROOT / "studies/quiclab_studies" / REFERENCE / "browser_objects.csv"
     with file.open() as rows:
         measured = next(row for row in csv.DictReader(rows) if (row["protocol"], row["object_count"]) == ("h2", "200"))
     for name, column in BROWSER_TIMES.items():
@@ -111,7 +111,7 @@ def test_the_times_of_the_browser_are_those_measured() -> None:
 
 def test_servers_take_a_fraction_of_the_time_of_the_browser() -> None:
     """So the model has no cost of an object in servers (decision 0128)."""
-    folder = ROOT / "python/quiclab/studies" / REFERENCE
+    folder = ROOT / "studies/quiclab_studies" / REFERENCE
     with (folder / "browser_objects.csv").open() as rows:
         browser = min(1000 * float(row["object_ms"]) for row in csv.DictReader(rows))
     with (folder / "server_objects.csv").open() as rows:
@@ -122,7 +122,7 @@ def test_servers_take_a_fraction_of_the_time_of_the_browser() -> None:
 
 def test_a_browser_reads_late_more_often_with_the_short_round_trip() -> None:
     """As loads of the testbed leave slow start early: nearly all with 36 ms, a part with 112 ms."""
-    with (ROOT / "python/quiclab/studies" / REFERENCE / "browser_reads.csv").open() as rows:
+    with (ROOT / "studies/quiclab_studies" / REFERENCE / "browser_reads.csv").open() as rows:
         measured = {int(row["rtt_ms"]): row for row in csv.DictReader(rows)}
     assert all(float(row["turns"]) > 0 for row in measured.values())
     assert float(measured[36]["late_percent"]) > 50 > float(measured[112]["late_percent"])

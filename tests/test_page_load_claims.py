@@ -12,14 +12,14 @@ import pytest
 import yaml
 
 from conftest import ROOT
-from quiclab.stats import Array, Statistic
-from quiclab.studies.page_load.claims import MEASURED as TOLD
-from quiclab.studies.page_load.claims import PLACES, REFERENCE, Names, flow_of, flows_of, jain
+from quiclab.result.stats import Array, Statistic
 from quiclab.study.claims import Claim, Verdict, judge
 from quiclab.study.findings import Grid, Key, NotMeasuredError, Resamples, Sample
 from quiclab.study.printed import Printed
+from quiclab_studies.page_load.claims import MEASURED as TOLD
+from quiclab_studies.page_load.claims import PLACES, REFERENCE, Names, flow_of, flows_of, jain
 
-DIRECTORY = ROOT / "python/quiclab/studies/page_load/reference"
+DIRECTORY = ROOT / "studies/quiclab_studies/page_load/reference"
 NETS = ("base", "loss", "lat", "jit")
 PAGES = ("1000x1", "500x2", "200x5", "100x10", "10x100", "5x200")
 RATES, SIZES = (10, 50, 100), (5, 10, 100, 200, 500, 1000, 10000)

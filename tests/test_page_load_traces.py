@@ -12,10 +12,10 @@ import pytest
 
 import quiclab
 from conftest import ROOT
-from quiclab.metrics import Statistics
-from quiclab.quantity import milliseconds
 from quiclab.result import FlowResult, RunResult
-from quiclab.studies.page_load import traces
+from quiclab.result.metrics import Statistics
+from quiclab.scenario.quantity import milliseconds
+from quiclab_studies.page_load import traces
 
 COUNTED = {"lost_packets": 12.0, "spurious_losses": 9.0}
 FLOW = FlowResult(1.0, None, True, False, None, 0, None, 0.0, Statistics(COUNTED), Statistics(html_ms=120.0))

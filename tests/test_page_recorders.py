@@ -1,6 +1,6 @@
 """HAR files of each recorder: entries that are left out and why, the meaning of lengths, begin and end of the load.
 
-Each file is made here, in the form that the sources named in `quiclab.page.rules` and `quiclab.page.sizes` write.
+Each file is made here, in the form that the sources named in `rules` and `sizes` of `quiclab.sources.page` write.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import pytest
 
 from conftest import ROOT
 from quiclab.errors import RequestError
-from quiclab.page import rules
-from quiclab.page.har_reader import RecordedPage, read_har
+from quiclab.sources.page import rules
+from quiclab.sources.page.har_reader import RecordedPage, read_har
 
 SITE = "https://a.example"
 TIMINGS = {"blocked": 0, "dns": -1, "connect": -1, "ssl": -1, "send": 0, "wait": 30, "receive": 20}

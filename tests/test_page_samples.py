@@ -10,8 +10,9 @@ import pytest
 
 from conftest import tool
 from quiclab.errors import QuiclabError
-from quiclab.experiment import Runs, execute
-from quiclab.store import Store
+from quiclab.experiment.execute import execute
+from quiclab.experiment.runs import Runs
+from quiclab.experiment.store import Store
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import write_manifest
 from quiclab.study.plan import Plan, results_directory

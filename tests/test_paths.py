@@ -12,12 +12,13 @@ import pytest
 
 import quiclab
 from conftest import ROOT, tool
-from quiclab import cli, paths
+from quiclab import cli
 from quiclab.errors import RequestError
-from quiclab.paths import figure
-from quiclab.paths.agreement import compare
-from quiclab.paths.library import DIRECTIONS
-from quiclab.quantity import bits_per_second
+from quiclab.scenario.quantity import bits_per_second
+from quiclab.sources import paths
+from quiclab.sources.paths import figure
+from quiclab.sources.paths.agreement import compare
+from quiclab.sources.paths.library import DIRECTIONS
 
 paths_page = tool("paths_page")
 
@@ -46,7 +47,7 @@ def test_the_paths_are_there_with_both_links() -> None:
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_every_value_has_a_source(name: str) -> None:
     path = paths.read(name)
-    text = (ROOT / "python" / "quiclab" / "paths" / f"{name}.toml").read_text(encoding="utf-8")
+    text = (ROOT / "python" / "quiclab" / "scenario" / "paths" / f"{name}.toml").read_text(encoding="utf-8")
     written: dict[str, set[str]] = {link: set() for link in DIRECTIONS}
     link = ""
     for line in text.splitlines():

@@ -11,11 +11,11 @@ import pytest
 
 from conftest import ROOT, has_stack, quiclab_process, swept
 from quiclab import RequestError, ScenarioError, cli, load, run
-from quiclab.inputs import code_of, fingerprint
-from quiclab.native import extension
-from quiclab.plugins import FunctionError, function_names, load_functions, source_files
+from quiclab._base.native import extension
+from quiclab._base.plugins import FunctionError, function_names, load_functions, source_files
+from quiclab.experiment.sweeps import Plan
 from quiclab.scenario import Scenario
-from quiclab.sweeps import Plan
+from quiclab.scenario.inputs import code_of, fingerprint
 
 SCENARIO = """\
 version = 1

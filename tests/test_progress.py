@@ -7,7 +7,7 @@ import itertools
 
 import pytest
 
-from quiclab.progress import BeatingProgress, CountProgress
+from quiclab._base.progress import BeatingProgress, CountProgress
 
 
 class Terminal(io.StringIO):
@@ -25,7 +25,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
-    monkeypatch.setattr("quiclab.progress.time.monotonic", lambda: found.now)
+    monkeypatch.setattr("quiclab._base.progress.time.monotonic", lambda: found.now)
     return found
 
 

@@ -16,7 +16,8 @@ import pytest
 
 from conftest import ROOT, has_stack, quiclab_process, swept
 from quiclab import QuiclabError, RequestError, ScenarioError, load, run
-from quiclab.identity import setting_of
+from quiclab.experiment.identity import setting_of
+from quiclab.experiment.sweeps import Plan
 from quiclab.stacks import (
     Connected,
     EndpointSetup,
@@ -31,7 +32,6 @@ from quiclab.stacks import (
     registry,
     unavailable,
 )
-from quiclab.sweeps import Plan
 
 EXAMPLE = ROOT / "examples" / "python_stack"
 TOY = EXAMPLE / "toy.toml"

@@ -9,10 +9,10 @@ import tomllib
 import pytest
 
 from conftest import SMALL
-from quiclab.inspect.links import capacity_kbps
-from quiclab.native import extension
-from quiclab.quantity import UNITS, bits_per_second, byte_count, nanoseconds, parse
+from quiclab._base.native import extension
+from quiclab.analysis.inspect.links import capacity_kbps
 from quiclab.scenario import Scenario
+from quiclab.scenario.quantity import UNITS, bits_per_second, byte_count, nanoseconds, parse
 
 #: Type of the schema, a field with it, and the reader, of each kind of quantity.
 KINDS = {

@@ -18,7 +18,7 @@ from typing import Any, Final
 import pytest
 
 import random_captures
-from quiclab.native import extension
+from quiclab._base.native import extension
 
 TSHARK, MERGECAP = (shutil.which(name) or "" for name in ("tshark", "mergecap"))
 pytestmark = pytest.mark.skipif(not (TSHARK and MERGECAP), reason="tshark is not installed (apt-get install tshark)")

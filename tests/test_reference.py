@@ -10,7 +10,7 @@ import pytest
 
 from conftest import tool
 from quiclab import RequestError, ScenarioError, load, run
-from quiclab.metrics import metrics
+from quiclab.result.metrics import metrics
 from quiclab.scenario.fields import at, quantities, scenario_types, tables, types_of
 from quiclab.stacks import catalogue
 

@@ -13,16 +13,16 @@ import pytest
 from conftest import quiclab_process
 from quiclab.lane.run import Lane
 from quiclab.scenario import Scenario
-from quiclab.studies.validation import regressions
-from quiclab.studies.validation.blind import KERNEL, MODEL
-from quiclab.studies.validation.regressions_cells import BY_NAME, CELLS, EXPLAINING
-from quiclab.studies.validation.regressions_views import BETWEEN_RUNS, HEADS, MODEL_AND_LINUX, relative
 from quiclab.study import Study
 from quiclab.study.criteria import Outcome
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key
 from quiclab.study.plan import Plan
 from quiclab.study.registry import find
+from quiclab_studies.validation import regressions
+from quiclab_studies.validation.blind import KERNEL, MODEL
+from quiclab_studies.validation.regressions_cells import BY_NAME, CELLS, EXPLAINING
+from quiclab_studies.validation.regressions_views import BETWEEN_RUNS, HEADS, MODEL_AND_LINUX, relative
 
 NAME = "validation/regressions"
 

@@ -14,8 +14,8 @@ import pytest
 
 from conftest import BROWSER, ROOT
 from quiclab import cli
+from quiclab._base.native import build_id
 from quiclab.errors import QuiclabError
-from quiclab.native import build_id
 from quiclab.report import figures
 from quiclab.report.html import responsive
 from quiclab.report.show_comparison import published_decimals

@@ -16,8 +16,8 @@ import pytest
 
 from conftest import SMALL
 from quiclab import run
+from quiclab.analysis.inspect import open_run, render, side
 from quiclab.errors import RequestError
-from quiclab.inspect import open_run, render, side
 from quiclab.result import TABLES, RunResult
 from quiclab.scenario import Scenario
 

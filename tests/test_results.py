@@ -19,7 +19,7 @@ import pytest
 
 from conftest import ROOT
 from quiclab import cli
-from quiclab.files import file_names
+from quiclab._base.files import file_names
 from quiclab.report.study_page import digest_of_digests
 from quiclab.study.compare import table_rows
 from quiclab.study.evaluate import Evaluation

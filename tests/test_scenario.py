@@ -14,12 +14,12 @@ import pytest
 
 import quiclab
 from conftest import ROOT
-from quiclab import cli, tree
+from quiclab import cli
+from quiclab._base.native import extension
 from quiclab.errors import RequestError
 from quiclab.lane.run import Lane
-from quiclab.native import extension
 from quiclab.result import run
-from quiclab.scenario import Scenario, load
+from quiclab.scenario import Scenario, load, tree
 
 #: Kinds of queue disciplines.
 PLAIN = {

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from conftest import quiclab_process
-from quiclab.libraries import pl
-from quiclab.studies.slow_start import alone, disturbed, satellite, starts, views
-from quiclab.studies.slow_start.measures import LOST, THRESHOLD
-from quiclab.studies.slow_start.paths import PATHS, Path
-from quiclab.studies.slow_start.stored import recorded
+from quiclab._base.libraries import pl
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.plan import Plan
 from quiclab.study.registry import find
+from quiclab_studies.slow_start import alone, disturbed, satellite, starts, views
+from quiclab_studies.slow_start.measures import LOST, THRESHOLD
+from quiclab_studies.slow_start.paths import PATHS, Path
+from quiclab_studies.slow_start.stored import recorded
 
 BY_NAME = {start.name: start for start in starts.STARTS}
 

@@ -8,7 +8,7 @@ import pytest
 
 import quiclab
 from quiclab.errors import QuiclabError, ScenarioError
-from quiclab.inputs import code_of
+from quiclab.scenario.inputs import code_of
 
 SCENARIO = Path(__file__).resolve().parent.parent / "scenarios" / "dual_connectivity.toml"
 CODE = """

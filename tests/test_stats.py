@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from quiclab.stats import bootstrap, pooled_std, relative_difference, summarise
+from quiclab.result.stats import bootstrap, pooled_std, relative_difference, summarise
 
 
 def test_summary_of_three_runs() -> None:

@@ -13,17 +13,18 @@ import pytest
 
 import quiclab
 from quiclab import cli
+from quiclab._base.native import build_id
+from quiclab._base.unfinished import ENDING
 from quiclab.errors import RequestError
-from quiclab.executors import Processes
-from quiclab.experiment import Runs, execute
-from quiclab.housekeeping import is_current
-from quiclab.identity import PART_RESULTS, RESULTS
-from quiclab.native import build_id
+from quiclab.experiment.execute import execute
+from quiclab.experiment.executors import Processes
+from quiclab.experiment.identity import PART_RESULTS, RESULTS
+from quiclab.experiment.runs import Runs
+from quiclab.experiment.store import IDENTITY, MANY, Store
+from quiclab.experiment.sweeps import Plan
+from quiclab.experiment.sweeps.table import runs_table
 from quiclab.stacks.registry import version_of
-from quiclab.store import IDENTITY, MANY, Store
-from quiclab.sweeps import Plan
-from quiclab.sweeps.table import runs_table
-from quiclab.unfinished import ENDING
+from quiclab.study.housekeeping import is_current
 
 ROWS = 3
 
@@ -236,8 +237,8 @@ def test_gc_needs_no_space_before_it_has_freed_some(
         raise RequestError("cannot write: No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("quiclab.store.write_parquet", full)  # shards that are joined
-        patch.setattr("quiclab.housekeeping.write_parquet", full)  # those of which some runs stay
+        patch.setattr("quiclab.experiment.store.write_parquet", full)  # shards that are joined
+        patch.setattr("quiclab.study.housekeeping.write_parquet", full)  # those of which some runs stay
         assert cli.invoke(["store", "gc", str(tmp_path), "--yes"]) != 0
     assert [path.name for path in store.files()] == ["000001.parquet"]
     assert cli.invoke(["store", "gc", str(tmp_path), "--yes"]) == 0

@@ -19,16 +19,17 @@ from conftest import ROOT
 from quiclab import cli
 from quiclab.cli.study_group import for_each, with_keys, with_lane
 from quiclab.errors import QuiclabError, RequestError, StoppedError
-from quiclab.experiment import Runs, Task
-from quiclab.metrics import Statistics
+from quiclab.experiment.plan import Task
+from quiclab.experiment.runs import Runs
 from quiclab.result import FlowResult, RunResult
+from quiclab.result.metrics import Statistics
 from quiclab.scenario import load
-from quiclab.studies.page_load.bulk import RATE_MBPS
 from quiclab.study import Study, registry
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.plan import Plan
 from quiclab.study.published import number, read_published
 from quiclab.study.registry import find, find_all, studies
+from quiclab_studies.page_load.bulk import RATE_MBPS
 
 NAME = "dual_connectivity/share"
 PUBLISHED = (

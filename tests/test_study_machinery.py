@@ -16,8 +16,8 @@ import pytest
 
 from conftest import KILLED_AFTER_TWO, ROOT
 from quiclab import cli
-from quiclab.experiment import Runs
-from quiclab.store import Store
+from quiclab.experiment.runs import Runs
+from quiclab.experiment.store import Store
 from quiclab.study import Factor
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.plan import Plan

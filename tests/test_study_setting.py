@@ -11,10 +11,10 @@ import pytest
 import quiclab
 from conftest import ROOT
 from quiclab import cli
-from quiclab.inputs import with_absolute_files
-from quiclab.studies.validation.blind import goodput_mbps
+from quiclab.scenario.inputs import with_absolute_files
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.registry import find
+from quiclab_studies.validation.blind import goodput_mbps
 
 CASE = ["study", "scenario", "validation/blind", "--seed", "12", "--only", "case=11"]
 

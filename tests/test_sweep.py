@@ -20,14 +20,15 @@ import pytest
 
 import quiclab
 from conftest import swept
+from quiclab._base.native import build_id
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.executors import Processes
-from quiclab.experiment import Outcome, Runs, execute
-from quiclab.identity import RESULTS, note_on_builds, setting_of
-from quiclab.native import build_id
+from quiclab.experiment.execute import Outcome, execute
+from quiclab.experiment.executors import Processes
+from quiclab.experiment.identity import RESULTS, note_on_builds, setting_of
+from quiclab.experiment.runs import Runs
+from quiclab.experiment.store import Flusher, Store
+from quiclab.experiment.sweeps import Plan
 from quiclab.stacks import find
-from quiclab.store import Flusher, Store
-from quiclab.sweeps import Plan
 
 RUNS = 12
 
@@ -36,8 +37,8 @@ INTERRUPTED_SWEEP = """\
 import os, signal, sys
 from pathlib import Path
 from test_sweep import plan_of, sweep
-from quiclab import store
-from quiclab.executors import loop
+from quiclab.experiment import store
+from quiclab.experiment.executors import loop
 
 append, signals = store.Store.append_frame, [signal.SIGINT] * int(sys.argv[3])
 
@@ -103,14 +104,14 @@ def run(identity: str) -> pl.DataFrame:
 
 def test_runs_survive_a_disk_that_is_full_for_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path / "out")
-    monkeypatch.setattr("quiclab.store.FLUSH_RUNS", 2)
+    monkeypatch.setattr("quiclab.experiment.store.FLUSH_RUNS", 2)
     flusher = Flusher(store)
     with store.locked():
         flusher.add(run("a"))
         flusher.flush_if_due()
         assert store.identities() == set()
         with monkeypatch.context() as full:
-            full.setattr("quiclab.files.os.fsync", _no_space)
+            full.setattr("quiclab._base.files.os.fsync", _no_space)
             with pytest.raises(QuiclabError, match="No space left on device; the runs stored before are kept"):
                 flusher.add(run("b"))
         flusher.flush()
@@ -119,7 +120,7 @@ def test_runs_survive_a_disk_that_is_full_for_a_moment(tmp_path: Path, monkeypat
 
 def test_large_results_do_not_wait_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path / "out")
-    monkeypatch.setattr("quiclab.store.LARGE_BYTES", 100)
+    monkeypatch.setattr("quiclab.experiment.store.LARGE_BYTES", 100)
     flusher = Flusher(store)
     with store.locked():
         flusher.add(run("a"))
@@ -166,9 +167,9 @@ def test_the_identity_is_scenario_seed_and_versions(small: Path, monkeypatch: py
     runs = Runs.of(plan_of(small))
     assert len(set(runs.identities.tolist())) == RUNS
     with monkeypatch.context() as rebuilt:
-        rebuilt.setattr("quiclab.native.build_id", lambda: "another build")
+        rebuilt.setattr("quiclab._base.native.build_id", lambda: "another build")
         assert identity(text) == before
-    monkeypatch.setattr("quiclab.identity.RESULTS", RESULTS + 1)
+    monkeypatch.setattr("quiclab.experiment.identity.RESULTS", RESULTS + 1)
     assert identity(text) != before
 
 
@@ -210,12 +211,12 @@ def test_the_identity_holds_version_and_adapter_of_a_python_stack(
     stack = find("aioquic")
     assert stack is not None
     before = with_stack("aioquic"), with_stack("quinn")
-    monkeypatch.setattr("quiclab.inputs.find", {"aioquic": replace(stack, version="another")}.get)
+    monkeypatch.setattr("quiclab.scenario.inputs.find", {"aioquic": replace(stack, version="another")}.get)
     other_version = with_stack("aioquic")
     (tmp_path / "another_adapter.py").write_text("def endpoint(setup): ...\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     adapter = importlib.import_module("another_adapter").endpoint
-    monkeypatch.setattr("quiclab.inputs.find", {"aioquic": replace(stack, connection=adapter)}.get)
+    monkeypatch.setattr("quiclab.scenario.inputs.find", {"aioquic": replace(stack, connection=adapter)}.get)
     assert len({before[0], other_version, with_stack("aioquic")}) == 3
     assert with_stack("quinn") == before[1]
 

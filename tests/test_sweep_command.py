@@ -17,19 +17,19 @@ import quiclab
 from conftest import KILLED_AFTER_TWO, swept
 from quiclab import cli
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.executors import Processes, run_batches
-from quiclab.experiment import Runs
-from quiclab.formats import decimal
+from quiclab.experiment.executors import Processes, run_batches
+from quiclab.experiment.runs import Runs
+from quiclab.experiment.store import Store
+from quiclab.experiment.sweeps import Plan
+from quiclab.experiment.sweeps.adaptive import too_wide, wanted_seeds
+from quiclab.experiment.sweeps.design import Design
+from quiclab.experiment.sweeps.factors import parse
+from quiclab.experiment.sweeps.metrics import Measure, jain, measures
+from quiclab.experiment.sweeps.session import Probe, Session, cost_line
+from quiclab.experiment.sweeps.table import differences, runs_table, summary
+from quiclab.report.sweeps.figure import layout
+from quiclab.result.formats import decimal
 from quiclab.stacks.registry import version_of
-from quiclab.store import Store
-from quiclab.sweeps import Plan
-from quiclab.sweeps.adaptive import too_wide, wanted_seeds
-from quiclab.sweeps.design import Design
-from quiclab.sweeps.factors import parse
-from quiclab.sweeps.figure import layout
-from quiclab.sweeps.metrics import Measure, jain, measures
-from quiclab.sweeps.session import Probe, Session, cost_line
-from quiclab.sweeps.table import differences, runs_table, summary
 
 Captured = pytest.CaptureFixture[str]
 

@@ -13,20 +13,22 @@ import polars as pl
 import pytest
 
 import quiclab
-from quiclab import cli, identity
+from quiclab import cli
+from quiclab._base.native import MAX_SEED
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.executors import Processes
+from quiclab.experiment import identity
 from quiclab.experiment.execute import make_batch
-from quiclab.native import MAX_SEED
+from quiclab.experiment.executors import Processes
+from quiclab.experiment.store import Store
+from quiclab.experiment.sweeps import Plan, session
+from quiclab.experiment.sweeps.design import Design
+from quiclab.experiment.sweeps.factors import Level, parse
+from quiclab.experiment.sweeps.metrics import Measure
+from quiclab.experiment.sweeps.session import Session
+from quiclab.experiment.sweeps.table import differences
 from quiclab.report.figures.heatmap import UNTESTED, WHITE, look
-from quiclab.store import Store
-from quiclab.sweeps import Plan, difference_map, session
-from quiclab.sweeps.design import Design
-from quiclab.sweeps.factors import Level, parse
-from quiclab.sweeps.figure import _within, caption, chart, layout
-from quiclab.sweeps.metrics import Measure
-from quiclab.sweeps.session import Session
-from quiclab.sweeps.table import differences
+from quiclab.report.sweeps import difference_map
+from quiclab.report.sweeps.figure import _within, caption, chart, layout
 
 Captured = pytest.CaptureFixture[str]
 MEASURE = Measure("m", "m", "", lambda _: 0.0)

@@ -14,9 +14,9 @@ import pytest
 from quiclab import cli
 from quiclab.cli.shards import plans_of
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.executors import executor_of
-from quiclab.executors.ray import checked
-from quiclab.experiment import Runs
+from quiclab.experiment.executors import executor_of
+from quiclab.experiment.executors.ray import checked
+from quiclab.experiment.runs import Runs
 
 Captured = pytest.CaptureFixture[str]
 
@@ -89,7 +89,7 @@ def test_a_cluster_that_cannot_be_reached_is_one_sentence_at_once(
     small: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     pytest.importorskip("ray")
-    monkeypatch.setattr("quiclab.executors.ray.REACH_S", 0.2)
+    monkeypatch.setattr("quiclab.experiment.executors.ray.REACH_S", 0.2)
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
@@ -131,9 +131,10 @@ from pathlib import Path
 
 from ray.cluster_utils import Cluster
 
-from quiclab import cli, store
-from quiclab.executors import run_batches
-from quiclab.executors.ray import Ray
+from quiclab import cli
+from quiclab.experiment import store
+from quiclab.experiment.executors import run_batches
+from quiclab.experiment.executors.ray import Ray
 
 MARK = Path(sys.argv[1]).with_name("died")
 

@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 
 from quiclab import cli
+from quiclab._base.files import write_atomically
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.executors.ray import Ray, split
-from quiclab.files import write_atomically
-from quiclab.store import Store
+from quiclab.experiment.executors.ray import Ray, split
+from quiclab.experiment.store import Store
 
 Captured = pytest.CaptureFixture[str]
 

@@ -8,10 +8,11 @@ import pytest
 
 import quiclab
 from conftest import assert_refused, quiclab_process
-from quiclab import cli, traces
+from quiclab import cli
 from quiclab.errors import RequestError
-from quiclab.traces import dataset, library
-from quiclab.traces.trace import Trace
+from quiclab.sources import traces
+from quiclab.sources.traces import dataset, library
+from quiclab.sources.traces.trace import Trace
 
 PUBLISHED = "A_2018.02.12_16.14.02.csv"
 HEADER = (

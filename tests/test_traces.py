@@ -10,11 +10,12 @@ import pytest
 
 import quiclab
 from conftest import ROOT, assert_refused
-from quiclab import cli, traces
+from quiclab import cli
+from quiclab._base.libraries import pl
 from quiclab.errors import RequestError
-from quiclab.libraries import pl
-from quiclab.traces import figure
-from quiclab.traces.trace import Trace
+from quiclab.sources import traces
+from quiclab.sources.traces import figure
+from quiclab.sources.traces.trace import Trace
 
 SHIPPED = ROOT / "scenarios" / "traces" / "synthetic_lte.csv"
 S = 10**9

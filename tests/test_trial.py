@@ -9,7 +9,7 @@ import pytest
 
 from conftest import ROOT
 from quiclab import cli
-from quiclab.store import Store
+from quiclab.experiment.store import Store
 from quiclab.study.registry import find
 
 NAME = "tiny/rate"

@@ -12,9 +12,11 @@ import quiclab
 from conftest import ROOT
 from quiclab.errors import QuiclabError
 from quiclab.result import RunResult
-from quiclab.series import by_flow
-from quiclab.studies.tunnel.common import START_S
-from quiclab.studies.tunnel.where import (
+from quiclab.result.series import by_flow
+from quiclab.study.recording import result_of, series_of
+from quiclab.study.registry import find
+from quiclab_studies.tunnel.common import START_S
+from quiclab_studies.tunnel.where import (
     FEW_BYTES,
     SOJOURN_SERIES,
     STEADY,
@@ -22,8 +24,6 @@ from quiclab.studies.tunnel.where import (
     codel_drops,
     sojourn_quantile,
 )
-from quiclab.study.recording import result_of, series_of
-from quiclab.study.registry import find
 
 SHORT = {"duration": "6 s", "flows.down1.workload.duration": "3 s", "flows.ping.workload.count": 20}
 
@@ -104,7 +104,9 @@ def test_each_ping_counts_once(short: RunResult) -> None:
 
 
 def test_every_finding_of_the_reference_belongs_to_a_study() -> None:
-    entries = yaml.safe_load((ROOT / "python/quiclab/studies/tunnel/reference/claims.yaml").read_text(encoding="utf-8"))
+    entries = yaml.safe_load(
+        (ROOT / "studies/quiclab_studies/tunnel/reference/claims.yaml").read_text(encoding="utf-8")
+    )
     claims = {claim.identity for name in STUDIES for claim in find(f"tunnel/{name}").measures.claims}
     assert claims == {entry["id"] for entry in entries}
 

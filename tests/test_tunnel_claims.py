@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from quiclab.stats import Statistic
-from quiclab.studies.tunnel.claims import GROUP, METRICS, PLACES, REFERENCE
+from quiclab.result.stats import Statistic
 from quiclab.study.claims import Claim
 from quiclab.study.findings import Grid, Key
 from quiclab.study.registry import find
+from quiclab_studies.tunnel.claims import GROUP, METRICS, PLACES, REFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from quiclab.stats import Array
+    from quiclab.result.stats import Array
 
 CLAIMS: Mapping[str, tuple[str, Claim]] = {
     claim.identity: (home, claim) for home in PLACES for claim in REFERENCE.claims(home)

@@ -24,7 +24,7 @@ from quiclab.study.registry import find, find_all
 
 NAME = "validation/linux_tcp"
 PARTS = [f"{NAME}/{part}" for part in ("bulk", "short", "pairs", "dual_connectivity")]
-REFERENCE = ROOT / "python/quiclab/studies/validation/reference/linux_tcp"
+REFERENCE = ROOT / "studies/quiclab_studies/validation/reference/linux_tcp"
 
 
 def criterion(study: Study, identity: str) -> Criterion:

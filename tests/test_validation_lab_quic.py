@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from quiclab.experiment import Runs, execute
+from quiclab.experiment.execute import execute
+from quiclab.experiment.runs import Runs
+from quiclab.experiment.store import Store
 from quiclab.report import figures
 from quiclab.result import RunResult, run
+from quiclab.result.stats import Summary, difference_half_width, summarise
 from quiclab.scenario import Scenario
-from quiclab.stats import Summary, difference_half_width, summarise
-from quiclab.store import Store
 from quiclab.study import Study
 from quiclab.study.claims import Verdict
 from quiclab.study.compare import compare_document, table_rows
@@ -30,7 +31,7 @@ NAME = "validation/lab_quic"
 QUINN, AIOQUIC, DUAL_CONNECTIVITY = PARTS = [
     f"{NAME}/{part}" for part in ("quinn", "aioquic", "aioquic_dual_connectivity")
 ]
-REFERENCE = ROOT / "python/quiclab/studies/validation/reference/aioquic"
+REFERENCE = ROOT / "studies/quiclab_studies/validation/reference/aioquic"
 
 
 def criterion(name: str, identity: str) -> Criterion:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from conftest import tool
-from quiclab.identity import RESULTS
-from quiclab.sweeps.metrics import METRICS
+from quiclab.experiment.identity import RESULTS
+from quiclab.experiment.sweeps.metrics import METRICS
 
 ONE = "single_link.toml"
 
@@ -38,7 +38,7 @@ def test_digests_and_values_change_only_with_the_version_of_results(
     changed = recorder.changed(recorded, found)
     assert not changed, (
         f"{', '.join(changed)} have other digests or values: raise RESULTS, or the version of a part, in "
-        f"python/quiclab/identity.py, so that stored runs are made again, then run {again}"
+        f"python/quiclab/experiment/identity.py, so that stored runs are made again, then run {again}"
     )
     metrics = [metric.name for metric in METRICS]
     assert recorded["metrics"] == metrics, f"there are other metrics, with the same values of the former ones: {again}"
@@ -78,7 +78,7 @@ def test_changed_values_are_recorded_with_another_version_only(
     one = json.loads((tmp_path / "digests.json").read_text())
     assert (one["digests"][ONE], one["values"][ONE]) == (recorded["digests"][ONE], recorded["values"][ONE])
     (tmp_path / "digests.json").write_text(json.dumps(one | {"values": {ONE: "0" * 32}}))
-    advice = "raise RESULTS in python/quiclab/identity.py first, or the version of a part"
+    advice = "raise RESULTS in python/quiclab/experiment/identity.py first, or the version of a part"
     assert recorder.main() == f"{ONE} changed: {advice}"
     monkeypatch.setattr(recorder, "RESULTS", RESULTS + 1)
     assert recorder.main() is None

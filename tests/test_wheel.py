@@ -1,26 +1,38 @@
-"""The wheel alone is enough: it runs studies, sweeps, verdicts and reports without the checkout."""
+"""The wheels alone are enough: they run studies, sweeps, verdicts and reports without the checkout."""
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from quiclab.kernel.programs import found
+import quiclab
+from quiclab.lane.kernel.programs import found
 
 ROOT = Path(__file__).resolve().parents[1]
+UV = found("uv") or ROOT / ".tools/bin/uv"
+
+
+def test_quiclab_and_its_studies_have_one_version() -> None:
+    manifests = [tomllib.loads((ROOT / name).read_text()) for name in ("pyproject.toml", "studies/pyproject.toml")]
+    assert [manifest["project"]["version"] for manifest in manifests] == [quiclab.__version__] * 2
+    assert f"quiclab-studies=={quiclab.__version__}" in manifests[0]["project"]["dependencies"]
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(found("cargo") is None, reason="cargo is not installed")
-def test_the_wheel_works_without_the_checkout(tmp_path: Path) -> None:
+@pytest.mark.skipif(not Path(UV).exists(), reason="uv is not installed: `make setup` installs it")
+def test_the_wheels_work_without_the_checkout(tmp_path: Path) -> None:
     maturin = Path(sys.executable).parent / "maturin"
     # what `make setup` has compiled
     build = [str(maturin), "build", "--profile", "local", "--quiet", "--out", str(tmp_path)]
     subprocess.run(build, cwd=ROOT, check=True, timeout=1800)
-    [wheel] = tmp_path.glob("quiclab-*.whl")
-    done = subprocess.run(
-        [sys.executable, ROOT / "tools/try_wheel.py", wheel], capture_output=True, text=True, check=False, timeout=1800
-    )
+    of_studies = [str(UV), "build", "--quiet", "--wheel", "--package", "quiclab-studies", "--out-dir", str(tmp_path)]
+    subprocess.run(of_studies, cwd=ROOT, check=True, timeout=600)
+    wheels = sorted(tmp_path.glob("*.whl"))
+    assert len(wheels) == 2
+    command = [sys.executable, str(ROOT / "tools/try_wheel.py"), *map(str, wheels)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "the wheel works without the checkout"
+    assert done.stdout.splitlines()[-1] == "the wheels work without the checkout"

@@ -9,12 +9,12 @@ import pytest
 
 import quiclab
 from quiclab import cli
+from quiclab._base.libraries import pl
 from quiclab.errors import RequestError
-from quiclab.libraries import pl
+from quiclab.experiment.sweeps.metrics import measures
 from quiclab.result import RunResult
+from quiclab.result.windows import Window
 from quiclab.scenario import Scenario
-from quiclab.sweeps.metrics import measures
-from quiclab.windows import Window
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import quiclab
+from quiclab._base.native import extension
+from quiclab._base.progress import StepProgress
 from quiclab.errors import ScenarioError
-from quiclab.native import extension
-from quiclab.progress import StepProgress
 from quiclab.stacks import catalogue
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from quiclab.lane.adapter import BUILT_IN, CERTIFICATE_NAME
 
 Key: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
-#: The clock of a guest may begin in 1970 (`quiclab.kernel.virtual`).
+#: The clock of a guest may begin in 1970 (`quiclab.lane.kernel.virtual`).
 START = datetime.datetime(1970, 1, 1)
 END = datetime.datetime(2126, 1, 1)
 #: Certificates that servers send, leaf included.

@@ -1,11 +1,12 @@
 """Checks that imports point downwards only (ARCHITECTURE.md, section "Layers").
 
-Between crates their manifests are compared, within crates the modules (`layers/graph.py` has the rule).
+Between crates their manifests are compared, within crates the modules (`layers/graph.py` has the rule), and in Python
+the imports of packages.
 """
 
 from __future__ import annotations
 
-import re
+import ast
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -33,6 +34,13 @@ CRATES = {
 }
 #: Folders of crates.
 FOLDERS = ("crates", "tunnel/crates")
+#: Packages of python/quiclab: each imports only those before it, in functions and for types as well.
+PACKAGES = (
+    *("errors", "_base", "stacks", "scenario", "result", "lane", "experiment", "study"),
+    *("report", "analysis", "sources", "cli"),
+)
+#: The package of the studies, which import public names of the lab only.
+STUDIES = "quiclab_studies"
 #: Crates without clock, I/O, threads: their clippy.toml forbids these.
 PURE = ("quiclab-core", "quiclab-config", "quiclab-transport", "quiclab-scenario", "quiclab-connect-ip")
 
@@ -75,14 +83,37 @@ def wrong_modules() -> Iterator[str]:
 
 
 def wrong_python() -> Iterator[str]:
-    """Python files that import studies (above them) or, in studies, the private extension."""
-    studies = ROOT / "python" / "quiclab" / "studies"
-    for file in sorted((ROOT / "python").rglob("*.py")):
-        below = not file.is_relative_to(studies)
-        if below and re.search(r"^\s*(from|import) quiclab\.studies\b", file.read_text(), re.MULTILINE):
-            yield f"{file.relative_to(ROOT)}: imports a study, which is above it"
-        if not below and "_quiclab" in file.read_text():
-            yield f"{file.relative_to(ROOT)}: uses the private extension; use the quiclab package"
+    """Find imports of the lab that do not point down, and imports of studies of private names of the lab."""
+    package = ROOT / "python" / "quiclab"
+    for file in sorted(package.rglob("*.py")):
+        own = file.relative_to(package).parts[0].removesuffix(".py")
+        for line, module in imported(file):
+            place, (top, *rest) = f"{file.relative_to(ROOT)}:{line}", module.split(".")
+            if top == STUDIES:
+                yield f"{place}: imports a study, which is above it"
+            elif top == "quiclab" and rest[:1] and {own, rest[0]} <= {*PACKAGES} and above(rest[0], own):
+                yield f"{place}: {own} imports {module}, which is above it"
+    tops = {path.name.removesuffix(".py") for path in package.iterdir() if path.suffix in (".py", "")}
+    for name in sorted(tops - {*PACKAGES, "__init__", "__main__", "__pycache__"}):
+        yield f"python/quiclab/{name}: has no layer in tools/check_layers.py"
+    for file in sorted((ROOT / "studies").rglob("*.py")):
+        for line, module in imported(file):
+            if module.startswith("quiclab.") and "._" in module:
+                yield f"{file.relative_to(ROOT)}:{line}: imports {module}, which is private"
+
+
+def above(one: str, other: str) -> bool:
+    """Whether a package of the lab is above another one."""
+    return PACKAGES.index(one) > PACKAGES.index(other)
+
+
+def imported(file: Path) -> Iterator[tuple[int, str]]:
+    """List line and module of each import, with the imported name; those in functions and of types, too."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
 if __name__ == "__main__":

@@ -14,14 +14,14 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from quiclab.files import write_atomically
-from quiclab.libraries import np, pl
-from quiclab.stats import bootstrap, percent_difference
+from quiclab._base.files import write_atomically
+from quiclab._base.libraries import np, pl
+from quiclab.result.stats import bootstrap, percent_difference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FOLDER: Final = Path(__file__).resolve().parents[1] / "python/quiclab/studies/page_load/reference"
+FOLDER: Final = Path(__file__).resolve().parents[1] / "studies/quiclab_studies/page_load/reference"
 CLOCKS: Final = ("real", "virtual")
 NETWORKS: Final = {"X01": "base", "X05": "loss"}
 BEGIN, END = "<!-- sim -->\n", "<!-- end of sim -->"

@@ -24,8 +24,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from quiclab.native import extension
-from quiclab.progress import duration
+from quiclab._base.native import extension
+from quiclab._base.progress import duration
 
 ROOT = Path(__file__).resolve().parent.parent
 STORED = ROOT / "docs" / "data" / "demo.json"

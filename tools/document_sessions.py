@@ -25,7 +25,7 @@ from os import environ, pathsep
 from pathlib import Path
 
 import document_outputs
-from quiclab.native import extension
+from quiclab._base.native import extension
 
 ROOT = Path(__file__).resolve().parent.parent
 

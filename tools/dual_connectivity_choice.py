@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from quiclab.errors import QuiclabError
-from quiclab.stats import Summary, difference_half_width
-from quiclab.studies.dual_connectivity.beyond import CHOICES, NETWORKS, PUBLISHED
-from quiclab.studies.dual_connectivity.lte import MARK
+from quiclab.result.stats import Summary, difference_half_width
 from quiclab.study.findings import Key
+from quiclab_studies.dual_connectivity.beyond import CHOICES, NETWORKS, PUBLISHED
+from quiclab_studies.dual_connectivity.lte import MARK
 
 Reading: TypeAlias = Callable[[str, str, Key], Summary]
 """Gives the runs of a study `dual_connectivity/beyond_...` by its short name, of a metric, in a setting."""

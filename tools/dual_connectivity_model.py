@@ -19,10 +19,10 @@ import numpy as np
 
 from page_values import Values
 from quiclab.report.figures import COLOURS, LIGHT, NEUTRAL, to_png
-from quiclab.studies.dual_connectivity.alone import estimated
-from quiclab.studies.dual_connectivity.model import estimate
 from quiclab.study.published import read_published
 from quiclab.study.registry import find
+from quiclab_studies.dual_connectivity.alone import estimated
+from quiclab_studies.dual_connectivity.model import estimate
 from study_pages import stored
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -24,8 +24,9 @@ from pathlib import Path
 from statistics import fmean
 
 from quiclab.errors import QuiclabError
-from quiclab.experiment import Runs, execute
-from quiclab.store import Store
+from quiclab.experiment.execute import execute
+from quiclab.experiment.runs import Runs
+from quiclab.experiment.store import Store
 from quiclab.study import Point
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key
@@ -100,7 +101,7 @@ def kernel_points(evaluation: Evaluation) -> list[Point]:
 def later_points(evaluation: Evaluation, number: int) -> list[Point]:
     """Note so many variants, and return the cases with the largest differences under them."""
     study = evaluation.study
-    views = import_module(f"quiclab.studies.{study.name.replace('/', '.')}").VIEWS
+    views = import_module(f"quiclab_studies.{study.name.replace('/', '.')}").VIEWS
     names = [variant.name for variant in study.design.variants]
     chosen = names[:: max(1, len(names) // number)][:number]
     write_manifest(study, evaluation.directory, 1, partial=True, variants=chosen)

@@ -25,7 +25,7 @@ from types import SimpleNamespace
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "python/quiclab/studies/validation/reference/aioquic"
+FOLDER = ROOT / "studies/quiclab_studies/validation/reference/aioquic"
 QLOG = ROOT / "tests" / "data" / "aioquic-0.9.25.qlog"
 PATH, DUAL_CONNECTIVITY = ROOT / "scenarios" / "quic_path.toml", ROOT / "scenarios" / "dual_connectivity.toml"
 VERSION = "0.9.25"

@@ -5,7 +5,7 @@
 Needs what `quiclab browse` needs, and root or user namespaces. It takes about ten minutes in real time, and then run
 nothing else beside; half an hour with the virtual clock. Each cell that is done stays in WORK_DIRECTORY, so that a
 measurement that was interrupted goes on; with `--write` the tables of all cells that are there, of both clocks, are
-written to python/quiclab/studies/page_load/reference.
+written to studies/quiclab_studies/page_load/reference.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from quiclab.browser.compare import compared
-from quiclab.browser.load import PageLoad
-from quiclab.browser.runner import load_pages
+from quiclab._base.files import write_atomically
+from quiclab._base.progress import RunProgress
 from quiclab.errors import QuiclabError
-from quiclab.files import write_atomically
+from quiclab.lane.browser.compare import compared
+from quiclab.lane.browser.load import PageLoad
+from quiclab.lane.browser.runner import load_pages
 from quiclab.lane.choices import CLOCKS
-from quiclab.progress import RunProgress
 from quiclab.scenario import Scenario
 
-FOLDER = Path(__file__).resolve().parents[1] / "python/quiclab/studies/page_load/reference"
+FOLDER = Path(__file__).resolve().parents[1] / "studies/quiclab_studies/page_load/reference"
 RTT_MS = 36
 LOSS_PERCENT = {"X01": 0, "X05": 1}
 RATES_MBPS = (10, 50)

@@ -24,10 +24,10 @@ from statistics import median, stdev
 from typing import Any
 
 from measure_browser import HTML_BYTES, RTT_MS, finish, scenario
-from quiclab.browser.runner import load_pages, write_hars
+from quiclab._base.files import write_atomically
+from quiclab._base.progress import RunProgress
 from quiclab.errors import QuiclabError
-from quiclab.files import write_atomically
-from quiclab.progress import RunProgress
+from quiclab.lane.browser.runner import load_pages, write_hars
 
 RATE_MBPS = 50
 TOTAL_KB = 1000

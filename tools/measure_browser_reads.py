@@ -26,9 +26,9 @@ from statistics import median, quantiles
 from typing import Any
 
 from measure_browser import finish, scenario
-from quiclab.browser.runner import load_pages
+from quiclab._base.progress import RunProgress
 from quiclab.errors import QuiclabError
-from quiclab.progress import RunProgress
+from quiclab.lane.browser.runner import load_pages
 
 RATE_MBPS, COUNT, SIZE_KB = 100, 100, 10
 RTTS_MS = (36, 112)

@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from measure_browser import finish
+from quiclab._base.libraries import np
+from quiclab._base.progress import BeatingProgress
 from quiclab.errors import QuiclabError
-from quiclab.kernel.programs import tied
-from quiclab.libraries import np
-from quiclab.progress import BeatingProgress
+from quiclab.lane.kernel.programs import tied
 
 PORT = 18443
 COUNTS = (1, 10, 50, 100, 200)

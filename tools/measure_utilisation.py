@@ -30,9 +30,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from quiclab._base.progress import CountProgress
 from quiclab.errors import RequestError
 from quiclab.lane.adapter import Adapter, load_adapters
-from quiclab.progress import CountProgress
 
 #: Name of the device at both ends: that of the hosts of the kernel lane, which programs know.
 DEVICE = "quiclab0"

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from quiclab.errors import QuiclabError
-from quiclab.stats import Summary, difference_half_width, summarise
+from quiclab.result.stats import Summary, difference_half_width, summarise
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key
 from quiclab.study.registry import find

@@ -16,11 +16,11 @@ from typing import Any
 
 from page_values import Values
 from quiclab.errors import QuiclabError
-from quiclab.stats import reduced
-from quiclab.studies.validation.blind_views import Views, quantile
+from quiclab.result.stats import reduced
 from quiclab.study import Study
 from quiclab.study.findings import Key
 from quiclab.study.registry import find
+from quiclab_studies.validation.blind_views import Views, quantile
 
 EXPLANATIONS = Path(__file__).resolve().parent.parent / "docs" / "studies" / "templates" / "blind_cases.toml"
 NOT_LOOKED_AT = "Not looked at yet."
@@ -85,7 +85,7 @@ class Cases:
     @cached_property
     def views(self) -> Views:
         """What the study shows of differences."""
-        found: Views = import_module(f"quiclab.studies.{self.name.replace('/', '.')}").VIEWS
+        found: Views = import_module(f"quiclab_studies.{self.name.replace('/', '.')}").VIEWS
         return found
 
     @cached_property

@@ -17,14 +17,15 @@ from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
-from quiclab import experiment
+from quiclab._base.libraries import np, pl
+from quiclab._base.progress import duration
 from quiclab.errors import QuiclabError
-from quiclab.experiment import Recipe, Runs, execute
-from quiclab.experiment.plan import Sets
+from quiclab.experiment.execute import execute
+from quiclab.experiment.plan import Plan as ExperimentPlan
+from quiclab.experiment.plan import Recipe, Sets
+from quiclab.experiment.runs import Runs
+from quiclab.experiment.store import Store
 from quiclab.experiment.table import SETTING, stored_runs
-from quiclab.libraries import np, pl
-from quiclab.progress import duration
-from quiclab.store import Store
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.plan import Plan, available_engines
 from quiclab.study.recording import Whole
@@ -170,7 +171,7 @@ def plan_of(run: Run, seed: int) -> Plan:
     return Plan(study, chosen_points[:1])
 
 
-class Sample(experiment.Plan):
+class Sample(ExperimentPlan):
     """The first run of each of some plans."""
 
     name, counts, recording = "", 1, Whole()

@@ -17,18 +17,10 @@ import further_runs
 import pacing_choice
 from page_cases import Cases
 from page_values import Values
+from quiclab._base.libraries import np, pl
 from quiclab.errors import QuiclabError
-from quiclab.formats import figures
-from quiclab.libraries import np, pl
-from quiclab.stats import Summary
-from quiclab.studies.controls import alone, beside
-from quiclab.studies.controls.senders import Sender
-from quiclab.studies.dual_connectivity.model import model
-from quiclab.studies.dual_connectivity.setting import Parameters
-from quiclab.studies.slow_start import disturbed, satellite, starts
-from quiclab.studies.slow_start.paths import PATHS
-from quiclab.studies.validation import answers_cases, aqm_cells
-from quiclab.studies.validation.regressions_cells import BY_NAME
+from quiclab.result.formats import figures
+from quiclab.result.stats import Summary
 from quiclab.study import Study, agreement
 from quiclab.study.ablation import Support
 from quiclab.study.claims import Verdict
@@ -37,8 +29,16 @@ from quiclab.study.findings import Grid, Key, NotMeasuredError, Sample
 from quiclab.study.predicates import Reference
 from quiclab.study.published import PublishedRow, printed_findings, read_published
 from quiclab.study.registry import find, find_all
+from quiclab_studies.controls import alone, beside
+from quiclab_studies.controls.senders import Sender
+from quiclab_studies.dual_connectivity.model import model
+from quiclab_studies.dual_connectivity.setting import Parameters
+from quiclab_studies.slow_start import disturbed, satellite, starts
+from quiclab_studies.slow_start.paths import PATHS
+from quiclab_studies.validation import answers_cases, aqm_cells
+from quiclab_studies.validation.regressions_cells import BY_NAME
 
-STUDIES = Path(__file__).parent.parent / "python/quiclab/studies"
+STUDIES = Path(__file__).parent.parent / "studies/quiclab_studies"
 
 MINIMUM_POINTS, FLAT = 3, 1.1
 """Points of a curve that an estimate is compared with, and how much they differ at least if it has a shape."""
@@ -149,7 +149,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
             raise QuiclabError(f"{file}.csv has {len(rows)} rows with {at}, expected one")
         return {name: value for name, value in rows.row(0, named=True).items() if value is not None}
 
-    claims = f"quiclab.studies.{group}.claims"
+    claims = f"quiclab_studies.{group}.claims"
     reference: Reference | None = import_module(claims).REFERENCE if find_spec(claims) else None
     return {
         **({} if reference is None else reference.terms(readings)),

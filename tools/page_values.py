@@ -20,10 +20,10 @@ from page_sample import (
     origin_of,
     total_events,
 )
+from quiclab._base.libraries import np
+from quiclab._base.native import extension
 from quiclab.errors import QuiclabError
-from quiclab.libraries import np
-from quiclab.native import extension
-from quiclab.stats import reduced
+from quiclab.result.stats import reduced
 from quiclab.study.claims import Verdict
 from quiclab.study.compare import fidelity_rows, judgement_row, map_rows
 from quiclab.study.evaluate import Evaluation

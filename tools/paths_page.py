@@ -15,11 +15,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from quiclab import paths
-from quiclab.paths.agreement import compare
-from quiclab.paths.library import DIRECTIONS
 from quiclab.result import run
 from quiclab.scenario import Scenario
+from quiclab.sources import paths
+from quiclab.sources.paths.agreement import compare
+from quiclab.sources.paths.library import DIRECTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "paths.md"

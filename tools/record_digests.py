@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import quiclab
-from quiclab.identity import PART_RESULTS, RESULTS, STACK_RESULTS, versions_of
+from quiclab.experiment.identity import PART_RESULTS, RESULTS, STACK_RESULTS, versions_of
+from quiclab.experiment.sweeps.metrics import METRICS, SERIES_INTERVAL, measures, workloads
 from quiclab.stacks import catalogue
-from quiclab.sweeps.metrics import METRICS, SERIES_INTERVAL, measures, workloads
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -147,7 +147,7 @@ def main(arguments: Sequence[str] = ()) -> str | None:
         before = json.loads(RECORDED.read_text(encoding="utf-8"))
         names = changed(before, found, added)
         if names and before["version"] == RESULTS:
-            advice = "raise RESULTS in python/quiclab/identity.py first, or the version of a part"
+            advice = "raise RESULTS in python/quiclab/experiment/identity.py first, or the version of a part"
             return f"{', '.join(names)} changed: {advice}"
     metrics = [metric.name for metric in METRICS]
     content = {

@@ -18,11 +18,11 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import wrong_inputs
-from quiclab.metrics import metrics, result_schema
-from quiclab.native import extension
+from quiclab._base.native import extension
 from quiclab.report import show
+from quiclab.result.metrics import metrics, result_schema
 from quiclab.scenario.fields import Link, Schema, Table, scenario_types, tables, types_of, words
-from quiclab.tree import toml_value
+from quiclab.scenario.tree import toml_value
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 TEMPLATES = REFERENCE / "templates"

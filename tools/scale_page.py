@@ -10,8 +10,8 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from quiclab.executors.loop import batch_s
-from quiclab.progress import duration
+from quiclab._base.progress import duration
+from quiclab.experiment.executors.loop import batch_s
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES, PAGE, TEMPLATE = ROOT / "benches/sweeps.json", ROOT / "docs/scale.md", Path(__file__).with_name("scale.md.j2")

@@ -1,6 +1,6 @@
-"""Installs a wheel in an empty environment and uses it in an empty folder, without a checkout.
+"""Installs wheels in an empty environment and uses them in an empty folder, without a checkout.
 
-    python tools/try_wheel.py dist/quiclab-*.whl
+    python tools/try_wheel.py dist/*.whl
 
 A study is run, compared, tabulated, verified and reported; a new scenario is run and swept. The libraries that quiclab
 requires come from the package index. Nothing of the checkout is read: the programs start in another folder, without
@@ -38,21 +38,20 @@ STEPS: Final = (
 
 
 def main() -> None:
-    """Try the wheel of the command line."""
-    parser = argparse.ArgumentParser(description="Install a wheel of quiclab in an empty environment and use it.")
-    parser.add_argument("wheel", type=Path)
-    wheel = parser.parse_args().wheel.resolve()
-    if not wheel.is_file():
-        parser.error(f"wheel: expected a file, got {wheel}")
+    """Try the wheels of the command line."""
+    parser = argparse.ArgumentParser(description="Install the wheels of quiclab in an empty environment and use them.")
+    parser.add_argument("wheels", nargs="+", type=Path)
+    wheels = [wheel.resolve() for wheel in parser.parse_args().wheels]
+    for wheel in wheels:
+        if not wheel.is_file():
+            parser.error(f"wheels: expected a file, got {wheel}")
     with tempfile.TemporaryDirectory() as folder:
         environment, home = Path(folder, "environment"), Path(folder, "home")
         home.mkdir()
         venv.create(environment, with_pip=True)
-        print(f"installing {wheel.name}", flush=True)
-        call(
-            [str(environment / "bin/pip"), "install", "--quiet", "--disable-pip-version-check", f"{wheel}[report]"],
-            home,
-        )
+        print(f"installing {', '.join(wheel.name for wheel in wheels)}", flush=True)
+        names = [f"{wheel}[report]" if wheel.name.startswith("quiclab-") else str(wheel) for wheel in wheels]
+        call([str(environment / "bin/pip"), "install", "--quiet", "--disable-pip-version-check", *names], home)
         program = str(environment / "bin/quiclab")
         (home / "mine.toml").write_text(call([program, "scenario", "new"], home), encoding="utf-8")
         for step, words, files in STEPS:
@@ -62,7 +61,7 @@ def main() -> None:
             lacking += [name for name in files if not (home / name).is_file()]
             if lacking:
                 raise SystemExit(f"quiclab {step}: expected {', '.join(lacking)}, got\n{output}")
-    print("the wheel works without the checkout")
+    print("the wheels work without the checkout")
 
 
 def call(command: list[str], home: Path) -> str:

@@ -15,9 +15,9 @@ from quiclab.errors import QuiclabError, RequestError, ScenarioError
 
 if TYPE_CHECKING:
     __version__: str
+    from quiclab.report.sweeps import SweepResult, sweep
     from quiclab.result import FlowResult, RunResult, run
     from quiclab.scenario import Scenario, load
-    from quiclab.sweeps import SweepResult, sweep
 
 __all__ = [
     "FlowResult",
@@ -40,15 +40,15 @@ _MODULES = {
     "run": "result",
     "Scenario": "scenario",
     "load": "scenario",
-    "SweepResult": "sweeps",
-    "sweep": "sweeps",
+    "SweepResult": "report.sweeps",
+    "sweep": "report.sweeps",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Load a module when a name of it is first used; `__version__` is that of the engine."""
     if name == "__version__":
-        return import_module("quiclab.native").extension().version()
+        return import_module("quiclab._base.native").extension().version()
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"quiclab.{_MODULES[name]}"), name)

@@ -1,4 +1,4 @@
-//! Functions of plugins, written in Python: `quiclab.plugins` finds them, this module calls them.
+//! Functions of plugins, written in Python: `quiclab._base.plugins` finds them, this module calls them.
 
 use crate::endpoint::FirstError;
 use pyo3::exceptions::PyException;
@@ -12,7 +12,7 @@ use quiclab_sim::{FunctionError, OperationFunction};
 use serde_json::json;
 use std::path::Path;
 
-const MODULE: &str = "quiclab.plugins";
+const MODULE: &str = "quiclab._base.plugins";
 
 /// JSON object with the built-in plugins and the computations that plugins can exchange.
 #[pyfunction]

@@ -1,4 +1,4 @@
-//! Splitters of bearers, written in Python: `quiclab.plugins` finds them, this module calls them.
+//! Splitters of bearers, written in Python: `quiclab._base.plugins` finds them, this module calls them.
 
 use crate::endpoint::FirstError;
 use crate::function::{described, find};

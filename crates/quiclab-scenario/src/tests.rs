@@ -78,7 +78,7 @@ fn named_path(name: &str) -> Result<NetworkText, Problem> {
     if name == "test.toml" {
         return Ok(NetworkText { text: networks::NETWORK.to_owned(), file: name.to_owned() });
     }
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../python/quiclab");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../python/quiclab/scenario");
     match std::fs::read_to_string(folder.join(&file)) {
         Ok(text) => Ok(NetworkText { text, file }),
         Err(_) => Err(Problem::unknown("network", name, ["paths/wifi-bad"])),

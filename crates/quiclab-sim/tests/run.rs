@@ -32,7 +32,7 @@ fn document(text: &str, file: &str, sets: &[(&str, &str)]) -> Document {
 
 /// The named path of the repository.
 fn named_path(name: &str) -> Result<NetworkText, Problem> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/quiclab");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/quiclab/scenario");
     let file = format!("{name}.toml");
     Ok(NetworkText { text: fs::read_to_string(folder.join(&file)).unwrap(), file })
 }

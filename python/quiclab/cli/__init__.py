@@ -20,10 +20,10 @@ from typing import Annotated, Any, TextIO
 try:  # loading takes time; Ctrl-C during it also gives a one-line message
     import typer
 
-    from quiclab import termination
+    from quiclab._base import termination
+    from quiclab._base.native import build_id, extension
     from quiclab.cli.application import Application, UsageError, about_usage
     from quiclab.errors import QuiclabError, RequestError
-    from quiclab.native import build_id, extension
 except KeyboardInterrupt:
     print("quiclab: stopped", file=sys.stderr)
     sys.exit(130)

@@ -18,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.models import TyperPath
 
 from quiclab.errors import RequestError, expected_got, nearest, shown, unexpected, unknown
-from quiclab.formats import lower_first
+from quiclab.result.formats import lower_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,22 +8,22 @@ from typing import Annotated, Any
 
 import typer
 
-from quiclab.browser.compare import compared
-from quiclab.browser.load import LOAD_LISTS
-from quiclab.browser.runner import MAX_LOADS, PageLoads, check_request, load_pages, write_hars
+from quiclab._base.libraries import check_libraries
+from quiclab._base.native import MAX_SEED
+from quiclab._base.progress import RunProgress
 from quiclab.cli.lane import ClockOption, EmulationOption, load_either
 from quiclab.cli.output import ForceOption, claim_directory
 from quiclab.cli.values import JsonOption, SetOption, integer, options_for, parse_sets
 from quiclab.errors import QuiclabError
-from quiclab.libraries import check_libraries
-from quiclab.native import MAX_SEED
-from quiclab.page.har_reader import read_har
-from quiclab.page.replay import browsed
-from quiclab.page.rules import told
-from quiclab.progress import RunProgress
+from quiclab.lane.browser.compare import compared
+from quiclab.lane.browser.load import LOAD_LISTS
+from quiclab.lane.browser.runner import MAX_LOADS, PageLoads, check_request, load_pages, write_hars
 from quiclab.report import show
 from quiclab.report.summary import text
-from quiclab.tree import to_json
+from quiclab.scenario.tree import to_json
+from quiclab.sources.page.har_reader import read_har
+from quiclab.sources.page.replay import browsed
+from quiclab.sources.page.rules import told
 
 SCHEMA = "quiclab.browse/1"
 

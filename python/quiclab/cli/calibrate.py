@@ -11,19 +11,19 @@ from typing import Annotated, Self
 
 import typer
 
-from quiclab.calibration.network import calibrate, verdict
+from quiclab._base.files import write_atomically
+from quiclab._base.libraries import check_libraries
+from quiclab._base.progress import CountProgress
 from quiclab.cli.lane import AdapterOption, ClockOption, EmulationOption, LaneOptions
 from quiclab.cli.output import ForceOption, check_new, show_written
 from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
 from quiclab.errors import QuiclabError
-from quiclab.files import write_atomically
+from quiclab.lane.calibration.network import calibrate, verdict
 from quiclab.lane.run import Lane
-from quiclab.libraries import check_libraries
-from quiclab.progress import CountProgress
 from quiclab.report import show
 from quiclab.report.summary import text as cell
 from quiclab.scenario import load
-from quiclab.tree import to_json
+from quiclab.scenario.tree import to_json
 
 MAX_RUNS = 1000
 
@@ -43,9 +43,9 @@ def host_command(
 ) -> None:
     """Measure the cost of datagrams and system calls for a program, and write it as host templates for lane sim."""
     # these load numpy and scipy
-    from quiclab.calibration.host_file import write_hosts  # noqa: PLC0415
-    from quiclab.calibration.measure import measure, stack_of_interest  # noqa: PLC0415
-    from quiclab.calibration.syscalls import tracer  # noqa: PLC0415
+    from quiclab.lane.calibration.host_file import write_hosts  # noqa: PLC0415
+    from quiclab.lane.calibration.measure import measure, stack_of_interest  # noqa: PLC0415
+    from quiclab.lane.calibration.syscalls import tracer  # noqa: PLC0415
 
     check_libraries("`quiclab kernel host`", "scipy")
     if out is not None:

@@ -12,16 +12,16 @@ from typing import Annotated
 
 import typer
 
+from quiclab._base.files import write_atomically
+from quiclab._base.progress import RunProgress, StepProgress
+from quiclab.analysis.inspect import DEFAULT_POINTS, open_run, render, side
+from quiclab.analysis.inspect.join import joined
+from quiclab.analysis.inspect.source import MAX_POINTS, MIN_POINTS, Step, inputs_of
+from quiclab.analysis.inspect.view import Side
+from quiclab.analysis.inspect.window import Window, window
 from quiclab.cli.output import ForceOption, check_new, show_written
 from quiclab.cli.values import JsonOption, integer, nanoseconds
-from quiclab.files import write_atomically
-from quiclab.inspect import DEFAULT_POINTS, open_run, render, side
-from quiclab.inspect.join import joined
-from quiclab.inspect.source import MAX_POINTS, MIN_POINTS, Step, inputs_of
-from quiclab.inspect.view import Side
-from quiclab.inspect.window import Window, window
-from quiclab.progress import RunProgress, StepProgress
-from quiclab.recordings import RESULT_FILE
+from quiclab.result.recordings import RESULT_FILE
 
 QUIET_S = 2.0
 

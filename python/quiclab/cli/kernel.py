@@ -8,18 +8,18 @@ from typing import Annotated
 
 import typer
 
+from quiclab._base.progress import StepProgress
 from quiclab.cli.application import Application
 from quiclab.cli.calibrate import calibrate_command, host_command
 from quiclab.cli.output import show_written
 from quiclab.cli.values import JsonOption, integer
 from quiclab.errors import QuiclabError
-from quiclab.kernel.build import NEEDED_BYTES, Plan, build, check_space, check_tools
-from quiclab.kernel.cache import cache_directory
-from quiclab.kernel.source import SUITES, Apt, find_source
 from quiclab.lane import doctor
-from quiclab.progress import StepProgress
+from quiclab.lane.kernel.build import NEEDED_BYTES, Plan, build, check_space, check_tools
+from quiclab.lane.kernel.cache import cache_directory
+from quiclab.lane.kernel.source import SUITES, Apt, find_source
 from quiclab.report import show
-from quiclab.tree import to_json
+from quiclab.scenario.tree import to_json
 
 MAX_JOBS = 256
 

@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
-from quiclab import pacing
+from quiclab._base.files import write_atomically
+from quiclab._base.libraries import check_libraries
+from quiclab._base.progress import BeatingProgress, ReadingProgress
+from quiclab.analysis import pacing
 from quiclab.cli.application import Application
 from quiclab.cli.output import ForceOption, check_new
 from quiclab.cli.values import JsonOption, bits_per_second, bytes_of, integer, nanoseconds
 from quiclab.errors import QuiclabError, unexpected
-from quiclab.files import write_atomically
-from quiclab.libraries import check_libraries
-from quiclab.progress import BeatingProgress, ReadingProgress
-from quiclab.tree import to_json
+from quiclab.scenario.tree import to_json
 
 MAX_FLOWS = 1000
 NS_PER_S, NS_PER_MS = 10**9, 10**6
@@ -99,7 +99,7 @@ def analyse_command(
     with ReadingProgress("reading") as progress:
         found = pacing.analyse(files, settings, keys or (), flows=flows, progress=progress)
     if out is not None:
-        from quiclab.pacing.html import PARTS, render  # noqa: PLC0415 - altair takes half a second
+        from quiclab.analysis.pacing.html import PARTS, render  # noqa: PLC0415 - altair takes half a second
 
         with BeatingProgress(f"writing {out}", PARTS, "parts") as parts:
             page = render(found, parts.advance)
@@ -107,7 +107,7 @@ def analyse_command(
     if as_json:
         print(to_json(found.document()))
     else:
-        from quiclab.pacing import table  # noqa: PLC0415 - --json needs no tables
+        from quiclab.analysis.pacing import table  # noqa: PLC0415 - --json needs no tables
 
         table.analysis(found)
         if out is not None:

@@ -7,19 +7,19 @@ from typing import Annotated
 
 import typer
 
+from quiclab._base.files import write_atomically
+from quiclab._base.libraries import check_libraries
+from quiclab._base.native import MAX_SEED
+from quiclab._base.progress import CountProgress
 from quiclab.cli.output import ForceOption, check_new
 from quiclab.cli.values import JsonOption, integer, options_for
 from quiclab.errors import QuiclabError, not_one_of
-from quiclab.files import write_atomically
-from quiclab.libraries import check_libraries
-from quiclab.native import MAX_SEED
-from quiclab.page import replay
-from quiclab.page.har_reader import read_har
-from quiclab.page.rules import told
-from quiclab.progress import CountProgress
 from quiclab.report import show
 from quiclab.scenario import load
-from quiclab.tree import to_json
+from quiclab.scenario.tree import to_json
+from quiclab.sources.page import replay
+from quiclab.sources.page.har_reader import read_har
+from quiclab.sources.page.rules import told
 
 MAX_RUNS = 1000
 
@@ -75,7 +75,7 @@ def page_command(
             results.append(replay.load_page(one, stack, range(seed, seed + runs), progress.advance))
     document = replay.document(page, (scenario.name, name), seed, uses[0], results)
     if out is not None or not as_json:
-        from quiclab.page.html import render  # noqa: PLC0415 - altair takes half a second, and --json needs none
+        from quiclab.sources.page.html import render  # noqa: PLC0415 - altair takes half a second, and --json needs none
 
         write_atomically(target, render(document).encode())
     if as_json:

@@ -7,16 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from quiclab import paths
+from quiclab._base.files import write_atomically
+from quiclab._base.libraries import check_libraries
 from quiclab.cli.application import Application
 from quiclab.cli.output import ForceOption, check_new
 from quiclab.cli.values import JsonOption
 from quiclab.errors import unexpected
-from quiclab.files import write_atomically
-from quiclab.libraries import check_libraries
-from quiclab.paths.library import DIRECTIONS
 from quiclab.report import show
-from quiclab.tree import to_json, toml_value
+from quiclab.scenario.tree import to_json, toml_value
+from quiclab.sources import paths
+from quiclab.sources.paths.library import DIRECTIONS
 
 app = Application(no_args_is_help=True)
 
@@ -50,8 +50,8 @@ def show_command(
         raise unexpected("--figure", "a file name that ends with `.svg` or `.png`", picture)
     path = paths.read(name)
     if picture is not None:
-        from quiclab.paths import figure  # noqa: PLC0415 - loads the chart library
         from quiclab.report import figures  # noqa: PLC0415 - as above
+        from quiclab.sources.paths import figure  # noqa: PLC0415 - loads the chart library
 
         check_libraries("`--figure`")
         check_new(picture, force, option="--figure")

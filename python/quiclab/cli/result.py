@@ -11,9 +11,9 @@ import typer
 from quiclab.cli.application import Application
 from quiclab.cli.values import JsonOption
 from quiclab.errors import unknown
-from quiclab.metrics import metrics, pattern, result_schema
 from quiclab.report import show
-from quiclab.tree import to_json
+from quiclab.result.metrics import metrics, pattern, result_schema
+from quiclab.scenario.tree import to_json
 
 app = Application(no_args_is_help=True)
 

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quiclab._base.files import compress_file, write_atomically, write_parquet
+from quiclab._base.libraries import check_libraries
+from quiclab._base.native import MAX_SEED, build_id, extension, resolve_file
+from quiclab._base.progress import RunProgress
 from quiclab.cli.application import with_groups
 from quiclab.cli.lane import LaneOptions
 from quiclab.cli.output import ForceOption, beside, claim_directory, publish, replacing
 from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
 from quiclab.errors import QuiclabError, RequestError, ScenarioError
-from quiclab.files import compress_file, write_atomically, write_parquet
-from quiclab.libraries import check_libraries
-from quiclab.native import MAX_SEED, build_id, extension, resolve_file
-from quiclab.progress import RunProgress
-from quiclab.recordings import ENDS, QLOG, RECORDINGS, RESULT_FILE
 from quiclab.report import show
 from quiclab.report.percentiles import step_of
 from quiclab.report.summary import run_summary
 from quiclab.result import TABLES, RunResult, run_resolved
-from quiclab.tree import to_json
+from quiclab.result.recordings import ENDS, QLOG, RECORDINGS, RESULT_FILE
+from quiclab.scenario.tree import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -139,8 +139,8 @@ class _OneRun:
         base = self.file.parent
         with RunProgress(self.scenario["name"]) as progress:
             if self.lane is not None:
+                from quiclab.result.series import values_of  # noqa: PLC0415 - as above
                 from quiclab.scenario import Scenario  # noqa: PLC0415 - for the kernel lane only
-                from quiclab.series import values_of  # noqa: PLC0415 - as above
 
                 resolved = Scenario.from_dict(self.scenario)
                 result = self.lane.run(resolved, self.seed, base_dir=base, record_dir=folder, progress=progress)
@@ -158,7 +158,7 @@ class _OneRun:
 
     def is_native(self) -> bool:
         """Whether no code in Python runs for packets: no stack, plugin or splitter."""
-        from quiclab.plugins import function_names  # noqa: PLC0415 - after the run
+        from quiclab._base.plugins import function_names  # noqa: PLC0415 - after the run
 
         native = {str(stack["name"]) for stack in json.loads(extension().native_stacks())}
         ends = [table for flow in self.scenario["flows"].values() for table in (flow, flow["sender"], flow["receiver"])]
@@ -167,9 +167,9 @@ class _OneRun:
 
     def limits(self) -> dict[str, dict[str, float]]:
         """Return the share of each cause that limited the sender of a flow [%]: of the same run, with recording on."""
+        from quiclab.analysis.inspect.source import DEFAULT_POINTS, run_recorded  # noqa: PLC0415 - as above
+        from quiclab.analysis.inspect.view import limits_of  # noqa: PLC0415 - as above
         from quiclab.cli.inspect import report_progress  # noqa: PLC0415 - for this option only
-        from quiclab.inspect.source import DEFAULT_POINTS, run_recorded  # noqa: PLC0415 - as above
-        from quiclab.inspect.view import limits_of  # noqa: PLC0415 - as above
         from quiclab.scenario import Scenario  # noqa: PLC0415 - as above
 
         scenario, base = Scenario.from_dict(self.scenario), self.file.parent
@@ -218,10 +218,11 @@ def run_many(
     file: Path, seed: int, seeds: int, sets: list[tuple[str, str]], lane: Lane | None, *, as_json: bool
 ) -> None:
     """Run a scenario with several seeds, and print the mean of each metric with its 95 % interval."""
-    from quiclab import sweeps  # noqa: PLC0415 - for this option only
-    from quiclab.sweeps.output import document  # noqa: PLC0415 - as above
+    from quiclab.experiment.sweeps import Plan  # noqa: PLC0415 - for this option only
+    from quiclab.report.sweeps import run_plan  # noqa: PLC0415 - as above
+    from quiclab.report.sweeps.output import document  # noqa: PLC0415 - as above
 
-    plan = sweeps.Plan(
+    plan = Plan(
         file=file,
         text=file.read_text(encoding="utf-8"),
         sets=tuple(sets),
@@ -230,7 +231,7 @@ def run_many(
         metrics=REPEATED_METRICS,
         lane=lane,
     )
-    result = sweeps.run_plan(plan)
+    result = run_plan(plan)
     if as_json:
         print(to_json(document(result.tables)))
     else:

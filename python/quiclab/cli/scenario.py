@@ -12,17 +12,17 @@ from typing import Annotated
 
 import typer
 
+from quiclab._base.files import GZIP, compress_file
+from quiclab._base.native import extension, resolve_file
 from quiclab.cli.application import Application
 from quiclab.cli.output import MAX_LISTED, ForceOption, beside, check_new, show_written
 from quiclab.cli.values import JsonOption, SetOption, parse_sets
 from quiclab.errors import RequestError, unexpected, unknown
-from quiclab.files import GZIP, compress_file
-from quiclab.formats import counted
-from quiclab.native import extension, resolve_file
-from quiclab.recordings import RECORDINGS, plain_file
 from quiclab.report import show
+from quiclab.result.formats import counted
+from quiclab.result.recordings import RECORDINGS, plain_file
+from quiclab.scenario.tree import to_json
 from quiclab.stacks.registry import catalogue, unavailable
-from quiclab.tree import to_json
 
 scenario_app = Application(no_args_is_help=True)
 stack_app = Application(no_args_is_help=True)

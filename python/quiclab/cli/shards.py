@@ -11,14 +11,15 @@ import typer
 from quiclab.cli import study_request
 from quiclab.cli.values import JobsOption, JsonOption, integer
 from quiclab.errors import QuiclabError, StoppedError, unexpected
-from quiclab.experiment import Outcome, shards
-from quiclab.sweeps import plan_file
-from quiclab.tree import to_json
+from quiclab.experiment import shards
+from quiclab.experiment.execute import Outcome
+from quiclab.experiment.sweeps import plan_file
+from quiclab.scenario.tree import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from quiclab.experiment import Plan
+    from quiclab.experiment.plan import Plan
 
 MAX_SHARDS: Final = 100_000
 

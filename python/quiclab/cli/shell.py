@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from quiclab._base.native import MAX_SEED
 from quiclab.cli.lane import EmulationOption, load_either
 from quiclab.cli.output import ForceOption, claim_directory, replacing
 from quiclab.cli.run import files_of_run, older_files
@@ -19,8 +20,7 @@ from quiclab.cli.values import SetOption, integer, options_for, parse_sets
 from quiclab.errors import RequestError, not_one_of, unexpected
 from quiclab.lane.choices import EMULATIONS
 from quiclab.lane.shell import Rates, Server, run_shell, shell_job
-from quiclab.native import MAX_SEED
-from quiclab.recordings import RESULT_FILE
+from quiclab.result.recordings import RESULT_FILE
 
 #: Interval between lines of rates if stderr is not a terminal [s].
 LINE_INTERVAL_S = 1.0

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from quiclab import housekeeping
+from quiclab._base.progress import CountProgress
 from quiclab.cli.application import Application
 from quiclab.cli.values import JsonOption
-from quiclab.progress import CountProgress
 from quiclab.report import show
-from quiclab.tree import to_json
+from quiclab.scenario.tree import to_json
+from quiclab.study import housekeeping
 
 #: Time after which progress is shown [s].
 QUIET_S = 1.0

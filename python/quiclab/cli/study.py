@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quiclab._base.libraries import check_libraries
+from quiclab._base.progress import BeatingProgress
 from quiclab.cli.application import Application
 from quiclab.cli.output import show_written
 from quiclab.cli.study_decide import ablate_command, decide_command
@@ -19,10 +21,9 @@ from quiclab.cli.study_run import merge_command, plan_command, run_command
 from quiclab.cli.study_setting import study_scenario_command
 from quiclab.cli.values import JsonOption
 from quiclab.errors import QuiclabError, not_one_of
-from quiclab.formats import counted
-from quiclab.libraries import check_libraries
-from quiclab.progress import BeatingProgress
 from quiclab.report import show, show_comparison
+from quiclab.result.formats import counted
+from quiclab.scenario.tree import to_json
 from quiclab.study import Study
 from quiclab.study.compare import (
     COMPARE_SCHEMA,
@@ -36,7 +37,6 @@ from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import MANIFEST, read_manifest
 from quiclab.study.plan import RESULTS, available_engines, results_directory, sweep_command
 from quiclab.study.registry import find_all
-from quiclab.tree import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

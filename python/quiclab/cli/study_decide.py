@@ -11,19 +11,19 @@ import typer
 from quiclab.cli.study_options import NameArgument, OutOption
 from quiclab.cli.values import JobsOption, JsonOption, integer
 from quiclab.errors import QuiclabError, StoppedError
-from quiclab.repetitions import MIN_RUNS
+from quiclab.experiment.repetitions import MIN_RUNS
+from quiclab.scenario.tree import to_json
 from quiclab.study.ablate import make, needed
 from quiclab.study.decide import MAX_RUNS, OPEN, Rounds
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import read_manifest
 from quiclab.study.plan import RESULTS, results_directory
 from quiclab.study.registry import find_all
-from quiclab.tree import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from quiclab.experiment import Outcome
+    from quiclab.experiment.execute import Outcome
     from quiclab.study.claims import Verdict
     from quiclab.study.decide import Decisions
 

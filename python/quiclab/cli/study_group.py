@@ -9,15 +9,15 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from quiclab._base.native import MAX_SEED
 from quiclab.cli.values import KeyAndValue, integer
 from quiclab.errors import QuiclabError, RequestError, StoppedError, unknown
-from quiclab.identity import note_on_builds
-from quiclab.native import MAX_SEED
+from quiclab.experiment.identity import note_on_builds
+from quiclab.scenario.tree import to_json
 from quiclab.study import Study
 from quiclab.study.evaluate import Evaluation, Kept
 from quiclab.study.manifest import NotRunError
 from quiclab.study.plan import available_engines, sweep_command
-from quiclab.tree import to_json
 
 Shown: TypeAlias = tuple[Kept, dict[str, Any] | None]
 """What was shown, and its JSON document if it is still to be printed."""

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quiclab._base.files import write_atomically
+from quiclab.analysis.inspect import DEFAULT_POINTS, render, side
+from quiclab.analysis.inspect.source import run_recorded
 from quiclab.cli.inspect import FromOption, MaxPointsOption, ToOption, report_progress, say_answers, window_of
 from quiclab.cli.output import ForceOption, check_new, show_written
 from quiclab.cli.study_group import SeedOption, engines_here
 from quiclab.cli.study_setting import SettingOption, StudyArgument, one_study, runs_of_setting
 from quiclab.cli.values import JsonOption, integer
 from quiclab.errors import unexpected
-from quiclab.files import write_atomically
-from quiclab.inspect import DEFAULT_POINTS, render, side
-from quiclab.inspect.source import run_recorded
 from quiclab.scenario import Scenario
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from quiclab._base.native import MAX_SEED
 from quiclab.cli.lane import LANES
 from quiclab.cli.study_group import ONLY, SeedOption, engines_here, parse_only, with_keys, with_lane, with_names
 from quiclab.cli.study_options import EnginesOption, NameArgument
@@ -16,7 +17,6 @@ from quiclab.cli.values import integer
 from quiclab.errors import RequestError, not_one_of
 from quiclab.experiment import shards
 from quiclab.experiment.shards import are_texts, is_text, optional, whole
-from quiclab.native import MAX_SEED
 from quiclab.study import Study
 from quiclab.study.manifest import setting_of
 from quiclab.study.plan import Plan, available_engines

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quiclab._base.libraries import check_libraries
 from quiclab.cli.application import with_groups
 from quiclab.cli.output import ForceOption, check_new, show_written
 from quiclab.cli.study_decide import MaxRunsOption, check_complete, say, told
@@ -16,19 +17,20 @@ from quiclab.cli.study_group import for_each
 from quiclab.cli.study_options import OutOption
 from quiclab.cli.study_request import Request, read_plans
 from quiclab.cli.values import ExecutorOption, JobsOption, JsonOption, share_of
-from quiclab.equal_runs import without_effect
 from quiclab.errors import QuiclabError, StoppedError
-from quiclab.experiment import Outcome, Runs, execute, shards
-from quiclab.formats import counted
-from quiclab.libraries import check_libraries
-from quiclab.store import Store
+from quiclab.experiment import shards
+from quiclab.experiment.equal_runs import without_effect
+from quiclab.experiment.execute import Outcome, execute
+from quiclab.experiment.runs import Runs
+from quiclab.experiment.store import Store
+from quiclab.result.formats import counted
+from quiclab.scenario.tree import to_json
 from quiclab.study.decide import MAX_RUNS as MOST_RUNS
 from quiclab.study.decide import Rounds
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import with_more, write_manifest
 from quiclab.study.plan import RESULTS, Plan, results_directory, sweep_command
 from quiclab.study.trial import try_study
-from quiclab.tree import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quiclab._base.native import extension
 from quiclab.cli.study_group import ONLY, SeedOption, parse_only
 from quiclab.cli.values import JsonOption
 from quiclab.errors import RequestError, not_one_of
-from quiclab.inputs import with_absolute_files
-from quiclab.native import extension
+from quiclab.scenario.inputs import with_absolute_files
+from quiclab.scenario.tree import to_json
 from quiclab.study.plan import Plan
 from quiclab.study.registry import find_all
-from quiclab.tree import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

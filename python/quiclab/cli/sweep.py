@@ -9,22 +9,22 @@ from typing import Annotated, Any
 
 import typer
 
+from quiclab._base.libraries import check_libraries
 from quiclab.cli.application import Application, Group, with_groups
 from quiclab.cli.lane import LaneOptions
 from quiclab.cli.sweep_plan import DistributionOption, OutOption, PlanOptions, report_failures, show_results
 from quiclab.cli.sweep_shards import merge_command, plan_command
 from quiclab.cli.values import ExecutorOption, JobsOption, JsonOption, integer, share_of
 from quiclab.errors import StoppedError, nearest, unknown
-from quiclab.libraries import check_libraries
+from quiclab.experiment.store import Store
+from quiclab.experiment.sweeps import Plan
+from quiclab.experiment.sweeps.adaptive import DEFAULT_MOST, most_seeds
+from quiclab.experiment.sweeps.metrics import METRICS
+from quiclab.experiment.sweeps.plan import MAX_SEEDS
+from quiclab.experiment.sweeps.session import Session, cost_line
 from quiclab.report import show
-from quiclab.store import Store
-from quiclab.sweeps import Plan
-from quiclab.sweeps.adaptive import DEFAULT_MOST, most_seeds
-from quiclab.sweeps.metrics import METRICS
-from quiclab.sweeps.output import check_directory
-from quiclab.sweeps.plan import MAX_SEEDS
-from quiclab.sweeps.session import Session, cost_line
-from quiclab.tree import to_json
+from quiclab.report.sweeps.output import check_directory
+from quiclab.scenario.tree import to_json
 
 #: A sweep that is estimated to take longer says so at its start [s].
 LONG_S = 20.0
@@ -103,7 +103,7 @@ def run_command(
     check_directory(directory)
     compared = None if compare is None else plan.design.compared(compare)
     if distribution:
-        from quiclab.sweeps.figure import layout  # noqa: PLC0415 - loads the chart library
+        from quiclab.report.sweeps.figure import layout  # noqa: PLC0415 - loads the chart library
 
         layout(plan, distribution)
     most = most_seeds(max_seeds, options.seeds, "--max-seeds")

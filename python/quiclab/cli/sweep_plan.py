@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quiclab._base.files import read_text
+from quiclab._base.native import MAX_SEED
 from quiclab.cli.values import SetOption, integer, parse_sets
 from quiclab.errors import QuiclabError, RequestError, unexpected
-from quiclab.files import read_text
-from quiclab.native import MAX_SEED
+from quiclab.experiment.sweeps import Plan
+from quiclab.experiment.sweeps.plan import MAX_SEEDS
+from quiclab.experiment.sweeps.tables import Tables
 from quiclab.report import show
+from quiclab.report.sweeps.output import document, write
 from quiclab.result import TABLES
-from quiclab.sweeps import Plan
-from quiclab.sweeps.output import Tables, document, write
-from quiclab.sweeps.plan import MAX_SEEDS
-from quiclab.tree import to_json
+from quiclab.scenario.tree import to_json
 
 if TYPE_CHECKING:
-    from quiclab.experiment import Outcome
+    from quiclab.experiment.execute import Outcome
     from quiclab.lane.run import Lane
 
 

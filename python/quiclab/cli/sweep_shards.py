@@ -8,17 +8,17 @@ from typing import Annotated
 
 import typer
 
+from quiclab._base.libraries import check_libraries
 from quiclab.cli.application import with_groups
 from quiclab.cli.output import ForceOption, check_new, show_written
 from quiclab.cli.sweep_plan import DistributionOption, OutOption, PlanOptions, show_results
 from quiclab.cli.values import JsonOption
-from quiclab.executors import Processes
 from quiclab.experiment import shards
-from quiclab.libraries import check_libraries
-from quiclab.store import Store
-from quiclab.sweeps import plan_file
-from quiclab.sweeps.output import check_directory
-from quiclab.sweeps.session import Session, cost_line
+from quiclab.experiment.executors import Processes
+from quiclab.experiment.store import Store
+from quiclab.experiment.sweeps import plan_file
+from quiclab.experiment.sweeps.session import Session, cost_line
+from quiclab.report.sweeps.output import check_directory
 
 
 @with_groups

@@ -8,20 +8,20 @@ from typing import Annotated
 
 import typer
 
+from quiclab._base.files import write_atomically
+from quiclab._base.libraries import check_libraries
+from quiclab._base.native import MAX_SEED
 from quiclab.cli.application import Application
 from quiclab.cli.output import ForceOption, check_new, make_directory
 from quiclab.cli.values import JsonOption, bits_per_second, integer, nanoseconds
 from quiclab.errors import RequestError, unexpected
-from quiclab.files import write_atomically
-from quiclab.libraries import check_libraries
-from quiclab.native import MAX_SEED
 from quiclab.report import show
 from quiclab.report.summary import text as cell
-from quiclab.traces import library, model
-from quiclab.traces.dataset import read_dataset
-from quiclab.traces.describe import statistics
-from quiclab.traces.trace import Trace, read, write
-from quiclab.tree import to_json
+from quiclab.scenario.tree import to_json
+from quiclab.sources.traces import library, model
+from quiclab.sources.traces.dataset import read_dataset
+from quiclab.sources.traces.describe import statistics
+from quiclab.sources.traces.trace import Trace, read, write
 
 NS_PER_S = 10**9
 
@@ -92,7 +92,7 @@ def show_command(
     trace = read(file)
     if picture is not None:
         from quiclab.report import figures  # noqa: PLC0415 - loads the chart library
-        from quiclab.traces import figure  # noqa: PLC0415 - as above
+        from quiclab.sources.traces import figure  # noqa: PLC0415 - as above
 
         check_libraries("`--figure`")
         check_new(picture, force, [file], "--figure")

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from quiclab import quantity
 from quiclab.errors import RequestError, expected_got, shown, unexpected
+from quiclab.scenario import quantity
 
 _INTEGER = re.compile(r"-?[0-9]+")
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%")

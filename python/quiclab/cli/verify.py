@@ -7,12 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
+from quiclab._base.progress import BeatingProgress
 from quiclab.cli.study_group import listed, say_builds
 from quiclab.cli.study_options import EnginesOption, OutOption
 from quiclab.cli.values import JsonOption
 from quiclab.errors import QuiclabError
-from quiclab.progress import BeatingProgress
 from quiclab.report import show_claims
+from quiclab.scenario.tree import to_json
 from quiclab.study.agreement import agreement, document
 from quiclab.study.claims import Verdict
 from quiclab.study.compare import VERIFY_SCHEMA, judgement_row
@@ -21,7 +22,6 @@ from quiclab.study.evaluate import Evaluation, Kept
 from quiclab.study.manifest import MANIFEST
 from quiclab.study.plan import RESULTS, available_engines, results_directory, sweep_command
 from quiclab.study.registry import find_all
-from quiclab.tree import to_json
 
 
 def verify_command(

@@ -11,13 +11,9 @@
 | `shards` | parts of a plan, for clusters without a daemon |
 | `networks` | networks of the kernel lane, measured before runs in real time |
 | `own_code` | errors of functions that a study brings |
+| `executors`, `store` | where runs are made and where they are stored |
+| `identity` | what identifies a stored run |
+| `failures` | runs that failed, beside those that are stored |
+| `repetitions`, `equal_runs` | how often a setting is repeated; factors that change nothing |
+| `sweeps` | a scenario over the levels of factors, with many seeds |
 """
-
-from __future__ import annotations
-
-from quiclab.experiment.execute import Outcome, check, execute, until
-from quiclab.experiment.plan import Plan, Recipe, Task
-from quiclab.experiment.recording import Recording
-from quiclab.experiment.runs import Runs
-
-__all__ = ["Outcome", "Plan", "Recipe", "Recording", "Runs", "Task", "check", "execute", "until"]

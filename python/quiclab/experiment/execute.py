@@ -8,20 +8,20 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TextIO, TypeAlias
 
+from quiclab._base.libraries import np, pl
+from quiclab._base.progress import CountProgress
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.executors import Interrupt, run_batches
 from quiclab.experiment import kept
+from quiclab.experiment.executors import Interrupt, run_batches
+from quiclab.experiment.failures import note_failures, read_failures
+from quiclab.experiment.identity import BUILD, VERSIONS
 from quiclab.experiment.networks import check_networks
-from quiclab.failures import note_failures, read_failures
-from quiclab.identity import BUILD, VERSIONS
-from quiclab.libraries import np, pl
-from quiclab.progress import CountProgress
-from quiclab.store import IDENTITY, Flusher, Store, not_stored
+from quiclab.experiment.store import IDENTITY, Flusher, Store, not_stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from quiclab.executors import Executor
+    from quiclab.experiment.executors import Executor
     from quiclab.experiment.plan import Plan, Recipe, Sets, Task
     from quiclab.experiment.recording import Recording
     from quiclab.experiment.runs import Runs

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
+from quiclab._base.files import parquet_bytes, write_atomically
+from quiclab._base.libraries import np, pl
 from quiclab.errors import RequestError
-from quiclab.files import parquet_bytes, write_atomically
-from quiclab.libraries import np, pl
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -34,7 +34,7 @@ def check_networks(plan: Plan, settings: Iterable[int], stream: TextIO | None = 
     for index in settings if plan.in_real_time else ():
         if (lane := plan.lane_of(index)) is None or lane.clock != "real":
             continue
-        from quiclab.calibration.network import calibrate, networks, verdict  # noqa: PLC0415 - for this lane only
+        from quiclab.lane.calibration.network import calibrate, networks, verdict  # noqa: PLC0415 - for this lane only
 
         scenario, base_dir = json.loads(plan.scenario(index)), plan.setting(index)[0].base_dir
         found = {(lane.emulation, lane.delay_stage, base_dir, key) for key in networks(scenario)}

@@ -11,18 +11,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
+from quiclab._base.libraries import np
+from quiclab._base.native import resolve
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.executors import Processes, executor_of
+from quiclab.experiment.executors import Processes, executor_of
+from quiclab.experiment.identity import setting_of
 from quiclab.experiment.own_code import OwnCodeError, own_code
-from quiclab.identity import setting_of
-from quiclab.libraries import np
-from quiclab.native import resolve
-from quiclab.result import run_and_keep
+from quiclab.experiment.recording import run_and_keep
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from quiclab.executors import Executor
+    from quiclab.experiment.executors import Executor
     from quiclab.experiment.recording import Recording
     from quiclab.lane.run import Lane
     from quiclab.result import Keep, RunResult

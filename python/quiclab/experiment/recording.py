@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from quiclab.result import run, run_resolved
+from quiclab.scenario import Scenario
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from quiclab.lane.run import Lane
     from quiclab.result import Keep, RunResult
 
 
@@ -53,3 +61,30 @@ class Recording(ABC):
                 reason = f": {flow.failure}" if flow.failure else ""
                 return f"flow `{name}` failed after {flow.delivered_bytes} bytes{reason}"
         return ""
+
+
+def run_and_keep(
+    scenario: Scenario | str, seed: int, base_dir: str | Path, keep: Keep | None, lane: Lane | None = None
+) -> RunResult:
+    """Run a scenario, and store values computed from its qlog files and captures with its result.
+
+    Parameters
+    ----------
+    scenario, seed, base_dir
+        As of `run`; a scenario may be JSON already.
+    keep
+        From the run and the directory of its files, which is gone afterwards, to what JSON can hold; it is
+        `result.data["kept"]` then. `None` is a plain run.
+    lane
+        How it runs in the kernel lane; `None` is the sim lane.
+    """
+    runs: Callable[..., RunResult] = run_resolved if isinstance(scenario, str) else run
+    if lane is not None:
+        runs = lane.run
+        if isinstance(scenario, str):
+            scenario = Scenario.from_dict(json.loads(scenario))
+    if keep is None:
+        return runs(scenario, seed, base_dir=base_dir)
+    with TemporaryDirectory(prefix="quiclab-keep-") as directory:
+        result = runs(scenario, seed, base_dir=base_dir, record_dir=directory)
+        return replace(result, data={**result.data, "kept": keep(result, Path(directory))})

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from quiclab._base.libraries import np, pl
+from quiclab._base.native import build_id
 from quiclab.experiment import kept
+from quiclab.experiment.identity import BUILD, VERSIONS, runs_of
 from quiclab.experiment.plan import Task
-from quiclab.identity import BUILD, VERSIONS, runs_of
-from quiclab.libraries import np, pl
-from quiclab.native import build_id
-from quiclab.store import IDENTITY
+from quiclab.experiment.store import IDENTITY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from quiclab.experiment.plan import Plan
-    from quiclab.store import Store
+    from quiclab.experiment.store import Store
 
 _BINARY: Final = "S16"
 

@@ -9,22 +9,22 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from quiclab._base.files import write_atomically
+from quiclab._base.libraries import np, pl
+from quiclab._base.native import extension
 from quiclab.errors import QuiclabError, RequestError, missing_field, shown, unexpected
 from quiclab.experiment import kept
 from quiclab.experiment.execute import Outcome, check, execute, row_kinds
+from quiclab.experiment.failures import note_failures, read_failures
+from quiclab.experiment.identity import VERSIONS
 from quiclab.experiment.runs import Runs
-from quiclab.failures import note_failures, read_failures
-from quiclab.files import write_atomically
-from quiclab.identity import VERSIONS
-from quiclab.libraries import np, pl
-from quiclab.native import extension
-from quiclab.store import IDENTITY, Store
+from quiclab.experiment.store import IDENTITY, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from quiclab.executors import Executor
+    from quiclab.experiment.executors import Executor
     from quiclab.experiment.plan import Plan
 
 MAX_NAMED: Final = 8

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from quiclab.failures import read_failures
-from quiclab.libraries import np, pl
-from quiclab.store import IDENTITY
+from quiclab._base.libraries import np, pl
+from quiclab.experiment.failures import read_failures
+from quiclab.experiment.store import IDENTITY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from quiclab.experiment.runs import Runs
-    from quiclab.store import Store
+    from quiclab.experiment.store import Store
 
 SETTING: Final = "setting"
 SEED: Final = "seed"

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from quiclab.errors import RequestError, alternatives, not_one_of, shown, unexpected
-from quiclab.kernel.programs import LIVE_PROGRAM, SYSTEM_PATH, live_program
 from quiclab.lane.adapter_file import AdapterFile, read
 from quiclab.lane.adapter_plan import Need
 from quiclab.lane.choices import DEFAULT_CERTIFICATE, Certificate
+from quiclab.lane.kernel.programs import LIVE_PROGRAM, SYSTEM_PATH, live_program
 from quiclab.lane.placeholders import fill
 
 #: Folder of the built-in files.

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from quiclab import quantity
 from quiclab.errors import RequestError, missing_field, not_one_of, unexpected, unknown, unknown_field
 from quiclab.lane.adapter_plan import Command, GuestPlan, Need, Option, ProgramPlan
 from quiclab.lane.placeholders import EARLY, FIELDS, LATE, PLACEHOLDER
 from quiclab.lane.toml_places import located, syntax_error
 from quiclab.lane.words import EXPECTED, plain
-from quiclab.recordings import ENDS
+from quiclab.result.recordings import ENDS
+from quiclab.scenario import quantity
 
 PROTOCOLS: Final = ("tcp", "quic", "udp")
 #: Workloads that a program can support; a download is limited by a size or by a duration.

@@ -8,7 +8,7 @@
 | `curl` | `--write-out '%{json}'` of the client | from when the client was started |
 | `none` | nothing: what the client has read is in the file `FLOW.received`, which is removed | those of the network |
 
-Bytes are those that `quiclab.delivered` defines, each of them from where the client hands over what it has read:
+Bytes are those that `quiclab.result.delivered` defines, each of them from where the client hands over what it has read:
 
 | programs | read by the application |
 | --- | --- |

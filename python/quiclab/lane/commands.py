@@ -11,7 +11,7 @@ from quiclab.lane.adapter import Adapter, program_path
 from quiclab.lane.adapter_plan import ProgramPlan
 from quiclab.lane.placeholders import LATE, PLACEHOLDER, fill
 from quiclab.lane.words import words_of
-from quiclab.recordings import ENDS
+from quiclab.result.recordings import ENDS
 
 
 def check_ends(server: Adapter, client: Adapter, adapters: Mapping[str, Adapter], path: str) -> None:

@@ -15,12 +15,12 @@ from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import QuiclabError
-from quiclab.kernel.build import missing_tools
-from quiclab.kernel.cache import newest_kernel
-from quiclab.kernel.programs import PACKAGES, found, live_program
-from quiclab.kernel.virtual import boot as boot_guest
-from quiclab.kernel.virtual import isolation
 from quiclab.lane import adapter
+from quiclab.lane.kernel.build import missing_tools
+from quiclab.lane.kernel.cache import newest_kernel
+from quiclab.lane.kernel.programs import PACKAGES, found, live_program
+from quiclab.lane.kernel.virtual import boot as boot_guest
+from quiclab.lane.kernel.virtual import isolation
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,8 @@ from quiclab.errors import RequestError, unexpected
 from quiclab.lane.adapter import certificate_words
 from quiclab.lane.commands import check_ends, commands
 from quiclab.lane.keylog import VARIABLE, key_log
-from quiclab.quantity import seconds
-from quiclab.recordings import ENDS
+from quiclab.result.recordings import ENDS
+from quiclab.scenario.quantity import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

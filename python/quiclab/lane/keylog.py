@@ -11,7 +11,7 @@ import shutil
 import struct
 from typing import TYPE_CHECKING, Final
 
-from quiclab.recordings import ENDS
+from quiclab.result.recordings import ENDS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from quiclab.recordings import RESULT_FILE
+from quiclab.result.recordings import RESULT_FILE
 
 _LAST_WORDS: Final = 300
 #: A row of a time series: time in seconds, element, metric, value.
@@ -23,7 +23,7 @@ class Report:
     Parameters
     ----------
     delivered_bytes
-        Bytes that the client's application has read (`quiclab.delivered`); None if it does not report them.
+        Bytes that the client's application has read (`quiclab.result.delivered`); None if it does not report them.
     started_s, first_byte_s, finished_s
         Times on the run's clock; None if it did not happen or is not reported.
     sender, receiver

@@ -19,27 +19,27 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from quiclab import frames
-from quiclab.delivered import check_delivered
+from quiclab._base.files import hash_of, hash_of_folder, write_atomically
+from quiclab._base.native import build_id, checked_seed, source_commit
 from quiclab.errors import QuiclabError
-from quiclab.files import hash_of, hash_of_folder, write_atomically
-from quiclab.kernel.cache import newest_kernel
-from quiclab.kernel.programs import live_program
-from quiclab.kernel.virtual import GUEST_DIRECTORY, MEMORY, boot
-from quiclab.kernel.watch import watch
+from quiclab.lane import frames
 from quiclab.lane.adapter import Adapter, load_adapters
 from quiclab.lane.adapter_plan import GuestPlan
 from quiclab.lane.choices import DEFAULT_CERTIFICATE, Certificate, Clock, DelayStage, Emulation
 from quiclab.lane.collect import Report, collect, received_file
 from quiclab.lane.job import JOB_FILE, check_programs, extra_s, make_job, stack_of, stacks_of
+from quiclab.lane.kernel.cache import newest_kernel
+from quiclab.lane.kernel.programs import live_program
+from quiclab.lane.kernel.virtual import GUEST_DIRECTORY, MEMORY, boot
+from quiclab.lane.kernel.watch import watch
 from quiclab.lane.keylog import embed, key_log
 from quiclab.lane.tables import TABLES, read_tables
-from quiclab.native import build_id, checked_seed, source_commit
-from quiclab.quantity import seconds
-from quiclab.recordings import ENDS, RESULT_FILE
 from quiclab.result import RunResult
+from quiclab.result.delivered import check_delivered
+from quiclab.result.recordings import ENDS, RESULT_FILE
+from quiclab.result.series import summary, values_of
 from quiclab.scenario import Scenario
-from quiclab.series import summary, values_of
+from quiclab.scenario.quantity import seconds
 
 REPORTS = ("json", "out", "err")
 #: Seconds for setting up and for collecting, beyond the duration of the scenario.
@@ -229,8 +229,10 @@ def _files_of_programs(adapters: tuple[Path, ...]) -> tuple[Path, ...]:
 
 @cache
 def _hashes_of_packages() -> tuple[str, ...]:
-    """Return hashes of the packages that make jobs of scenarios, run them, and make numbers of reports."""
-    return tuple(hash_of_folder(Path(__file__).parents[1] / name) for name in ("kernel", "lane", "browser"))
+    """Return hashes of the code that makes jobs of scenarios, runs them, and makes numbers of reports."""
+    home = Path(__file__).parent
+    packages = (hash_of_folder(home / name) for name in ("adapters", "browser", "endpoints", "kernel"))
+    return (*packages, *map(hash_of, sorted(home.glob("*.py"))))
 
 
 def _run_here(directory: Path, limit_s: float, progress: Progress | None) -> tuple[str, ...]:

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from quiclab._base.files import write_atomically
 from quiclab.errors import not_one_of
-from quiclab.files import write_atomically
-from quiclab.kernel.programs import live_program
 from quiclab.lane.job import JOB_FILE, JOB_SCHEMA, SYSCTLS
-from quiclab.recordings import RESULT_FILE
+from quiclab.lane.kernel.programs import live_program
+from quiclab.result.recordings import RESULT_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

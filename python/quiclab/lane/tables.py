@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from quiclab._base.libraries import pl
 from quiclab.errors import QuiclabError
-from quiclab.libraries import pl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

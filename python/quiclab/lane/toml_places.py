@@ -5,9 +5,9 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING, Any
 
+from quiclab._base.native import extension
+from quiclab._base.places import Place
 from quiclab.errors import RequestError, ScenarioError
-from quiclab.native import extension
-from quiclab.places import Place
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from quiclab.quantity import parse
+from quiclab.scenario.quantity import parse
 
 #: Base units of a quantity in one unit of a program.
 _DIVISORS: Final = {

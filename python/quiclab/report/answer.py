@@ -6,8 +6,8 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from quiclab.delivered import capacity_bps
-from quiclab.formats import number
+from quiclab.result.delivered import capacity_bps
+from quiclab.result.formats import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

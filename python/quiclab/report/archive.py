@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import quiclab
-from quiclab.files import parquet_bytes, write_atomically
-from quiclab.identity import BUILD
-from quiclab.inputs import code_of, files_of
-from quiclab.libraries import np, pl
-from quiclab.native import build_id, extension
+from quiclab._base.files import parquet_bytes, write_atomically
+from quiclab._base.libraries import np, pl
+from quiclab._base.native import build_id, extension
+from quiclab.experiment.identity import BUILD
 from quiclab.report.study_page import digest_of_digests
+from quiclab.scenario.inputs import code_of, files_of
+from quiclab.scenario.tree import to_json
 from quiclab.study import BASE
 from quiclab.study.compare import compare_document, judgement_row, table_rows, to_csv
 from quiclab.study.manifest import MANIFEST
 from quiclab.study.registry import find_all, own_directory
-from quiclab.tree import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

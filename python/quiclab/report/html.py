@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 
-from quiclab.formats import between, figures, lower_first, percent, places, share, signed, spread
-from quiclab.libraries import vl_convert
-from quiclab.native import extension
+from quiclab._base.libraries import vl_convert
+from quiclab._base.native import extension
 from quiclab.report.figures.theme import DARK, LIGHT
 from quiclab.report.interaction import interactive
+from quiclab.result.formats import between, figures, lower_first, percent, places, share, signed, spread
 from quiclab.study import with_unit
 from quiclab.study.claims import Verdict
 

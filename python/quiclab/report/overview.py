@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from quiclab.files import write_atomically
+from quiclab._base.files import write_atomically
 from quiclab.report.html import OWN, counts, environment, with_contents
-from quiclab.stats import RESAMPLES
+from quiclab.result.stats import RESAMPLES
 from quiclab.study import registry
 from quiclab.study.agreement import AGREED_AIM, UNDECIDED_AIM, agreement
 from quiclab.study.claims import AT_THE_LIMIT_SHARE, CONFIRMED_SHARE, REFUTED_SHARE

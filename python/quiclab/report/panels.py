@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from quiclab.libraries import alt
+from quiclab._base.libraries import alt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

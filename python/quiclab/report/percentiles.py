@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from quiclab.quantity import bits_per_second, nanoseconds
+from quiclab.scenario.quantity import bits_per_second, nanoseconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

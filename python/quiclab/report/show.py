@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quiclab.formats import number
 from quiclab.report.summary import text
+from quiclab.result.formats import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from quiclab.experiment.sweeps.metrics import Measure
     from quiclab.result import RunResult
     from quiclab.scenario.fields import Table as FieldTable
     from quiclab.study.multiverse import Row
-    from quiclab.sweeps.metrics import Measure
 
 
 def console() -> Console:
@@ -261,7 +261,7 @@ def repetitions(setting: Mapping[str, Any], measures: Sequence[Measure], notes: 
     Parameters
     ----------
     setting
-        The row of its only setting, as of `quiclab.sweeps.table.summary`.
+        The row of its only setting, as of `quiclab.experiment.sweeps.table.summary`.
     measures
         The metrics.
     notes

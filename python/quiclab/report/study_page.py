@@ -10,17 +10,17 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from quiclab import stats
+from quiclab._base.files import file_names
+from quiclab._base.libraries import pl
+from quiclab._base.made import write_files
 from quiclab.errors import QuiclabError
-from quiclab.files import file_names
-from quiclab.formats import LARGE
 from quiclab.lane.job import stacks_of
-from quiclab.libraries import pl
-from quiclab.made import write_files
 from quiclab.report import figures, views
 from quiclab.report.html import by_verdict, counts, drawing, environment, with_contents
 from quiclab.report.misfit import misfit
 from quiclab.report.show_comparison import published_decimals
+from quiclab.result import stats
+from quiclab.result.formats import LARGE
 from quiclab.study import BASE, fidelity
 from quiclab.study.claims import CONFIRMED_SHARE, MIN_RUNS, REFUTED_SHARE, Verdict
 from quiclab.study.compare import (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from quiclab.formats import number
-from quiclab.native import extension
-from quiclab.recordings import ENDS
 from quiclab.report.answer import answer
 from quiclab.report.percentiles import PERCENTILES, percentiles, waits_ms
+from quiclab.result.formats import number
+from quiclab.result.recordings import ENDS
+from quiclab.result.series import phases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -129,8 +129,8 @@ def _value(metric: str, value: float | None) -> str:
     """Write the value of a metric: phases by name."""
     if metric != "phase" or value is None:
         return text(value)
-    phases = [name for name, _, _ in extension().phases()]
-    return phases[int(value)] if 0 <= value < len(phases) else text(value)
+    names = phases()
+    return names[int(value)] if 0 <= value < len(names) else text(value)
 
 
 def text(value: object) -> str:

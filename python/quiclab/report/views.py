@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import QuiclabError
+from quiclab.experiment.recording import run_and_keep
 from quiclab.lane.job import stacks_of
 from quiclab.report.figures import declaration
-from quiclab.result import RunResult, run_and_keep
+from quiclab.result import RunResult
 from quiclab.study.plan import Plan, available_engines
 
 if TYPE_CHECKING:

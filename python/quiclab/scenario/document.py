@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quiclab import tree
+from quiclab._base.native import extension, resolve, resolve_file
 from quiclab.errors import RequestError, ScenarioError, unexpected, unknown
-from quiclab.native import extension, resolve, resolve_file
+from quiclab.scenario import tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
+from quiclab._base.native import extension
 from quiclab.errors import unexpected, unknown_field
-from quiclab.native import extension
-from quiclab.tree import toml_value
+from quiclab.scenario.tree import toml_value
 
 Schema: TypeAlias = Mapping[str, Any]
 #: Writes the name of a type that has its own fields; the second argument is the kind of a quantity, else empty.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from quiclab._base.native import extension, resolve
 from quiclab.errors import RequestError
-from quiclab.native import extension, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from quiclab._base.native import extension
 from quiclab.errors import expected_got
-from quiclab.native import extension
 from quiclab.stacks.connection import PythonConnection
 
 

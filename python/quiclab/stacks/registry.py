@@ -10,8 +10,8 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from quiclab._base.native import extension
 from quiclab.errors import QuiclabError, RequestError, alternatives, expected_got, shown
-from quiclab.native import extension
 from quiclab.stacks.connection import PythonConnection
 from quiclab.stacks.protocol import EndpointSetup, OptionError, PythonEndpoint, PythonStack
 

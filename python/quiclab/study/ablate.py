@@ -7,8 +7,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from quiclab.errors import QuiclabError
-from quiclab.experiment import Outcome, Runs, execute
-from quiclab.store import Store
+from quiclab.experiment.execute import Outcome, execute
+from quiclab.experiment.runs import Runs
+from quiclab.experiment.store import Store
 from quiclab.study.ablation import Worlds
 from quiclab.study.explanation import filled
 from quiclab.study.findings import Resamples

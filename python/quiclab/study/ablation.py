@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from quiclab.repetitions import MIN_RUNS
+from quiclab.experiment.repetitions import MIN_RUNS
 from quiclab.study.claims import CONFIRMED_SHARE, REFUTED_SHARE
 from quiclab.study.findings import NotMeasuredError, Resamples, Sample
 

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quiclab.stats import cohens_kappa, gwets_ac1
+from quiclab.result.stats import cohens_kappa, gwets_ac1
 from quiclab.study.claims import Verdict
 
 if TYPE_CHECKING:

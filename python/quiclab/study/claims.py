@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from quiclab.repetitions import MIN_RUNS
-from quiclab.stats import Statistic
+from quiclab.experiment.repetitions import MIN_RUNS
+from quiclab.result.stats import Statistic
 from quiclab.study.findings import Findings, Grid, Key, NotMeasuredError, Resamples, Sample
 from quiclab.study.printed import Printed
 

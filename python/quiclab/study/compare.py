@@ -9,7 +9,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from quiclab.stats import summarise
+from quiclab.result.stats import summarise
 from quiclab.study import BASE
 from quiclab.study.criteria import Outcome
 from quiclab.study.difference import differences

@@ -13,8 +13,8 @@ from functools import cache, lru_cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from quiclab.libraries import np
-from quiclab.stats import Statistic, Summary, difference_half_width, reduced, summarise
+from quiclab._base.libraries import np
+from quiclab.result.stats import Statistic, Summary, difference_half_width, reduced, summarise
 from quiclab.study.claims import Claim
 from quiclab.study.findings import Key, Sample
 

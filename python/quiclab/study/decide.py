@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from quiclab.experiment import Outcome, Runs, execute, until
-from quiclab.progress import BeatingProgress
-from quiclab.repetitions import MIN_RUNS, next_count, relative_width
-from quiclab.store import Store
+from quiclab._base.progress import BeatingProgress
+from quiclab.experiment.execute import Outcome, execute, until
+from quiclab.experiment.repetitions import MIN_RUNS, next_count, relative_width
+from quiclab.experiment.runs import Runs
+from quiclab.experiment.store import Store
 from quiclab.study.claims import Verdict
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import Setting, among, as_stored, read_manifest, setting_of, with_more, write_more

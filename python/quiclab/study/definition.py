@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quiclab.errors import RequestError, not_one_of, unknown
-from quiclab.formats import lower_first
+from quiclab.result.formats import lower_first
 from quiclab.study.parts import BASE, Changes, Factor, Point, Value
 from quiclab.study.points import configurations_of, point_of
 

@@ -1,9 +1,9 @@
 """Documents made from stored runs: kept until what they are made from changes.
 
 A document lies in `derived/` of the results of its study, with the state of each study that it was made from: its own,
-and those that its claims read. A state is a hash over stored runs and manifest, the files beside study, scenario and
-published table, quiclab and its build, and the engines that are available here with what their runs are identified by:
-stacks written in Python, and the files of the kernel lane.
+and those that its claims read. A state is a hash over stored runs and manifest, the files of its package and those
+beside scenario and published table, quiclab and its build, and the engines that are available here with what their runs
+are identified by: stacks written in Python, and the files of the kernel lane.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import quiclab
+from quiclab._base.files import write_atomically
+from quiclab._base.native import build_id
 from quiclab.errors import RequestError
-from quiclab.failures import FILE
-from quiclab.files import write_atomically
-from quiclab.inputs import source_of
-from quiclab.native import build_id
+from quiclab.experiment.failures import FILE
+from quiclab.experiment.store import Store
+from quiclab.scenario.inputs import source_of
 from quiclab.stacks.registry import available
-from quiclab.store import Store
 from quiclab.study.manifest import MANIFEST
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def state_of(study: Study, directory: Path, engines: Sequence[str]) -> str:
         if lane is not None:
             lines += [platform.release(), *_states(lane.files())]
     results = directory.parents[study.name.count("/")]
-    read = [study.file, *(study.home / name for name in (*study.design.scenarios, study.measures.table.file) if name)]
-    for folder in sorted({file.parent for file in read}):
+    read = [study.home / name for name in (*study.design.scenarios, study.measures.table.file) if name]
+    for folder in sorted({_distribution(study.file), *(file.parent for file in read)}):
         lines += _states(_files(folder, results))
     lines += _states([*Store(directory).files(), directory / MANIFEST, directory / FILE])
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
@@ -74,6 +74,14 @@ def _package() -> tuple[str, ...]:
     """Return the states of the files of quiclab, but for the extension, which has the build."""
     root = Path(quiclab.__file__).parent
     return tuple(_states(file for file in _files(root) if file.suffix != ".so"))
+
+
+def _distribution(file: Path) -> Path:
+    """Return the folder of the package that is not in another one, from that of a module."""
+    folder = file.parent
+    while (folder.parent / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
 
 
 def _files(folder: Path, results: Path | None = None) -> Iterator[Path]:

@@ -1,6 +1,6 @@
 """Differences of the configurations of a study from its first one, with 95 % intervals.
 
-Runs with equal seeds are compared in pairs (`quiclab.stats.pairs_of`), others as independent ones by Welch's t.
+Runs with equal seeds are compared in pairs (`quiclab.result.stats.pairs_of`), others as independent ones by Welch's t.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quiclab.stats import difference_half_width, pairs_of, percent_difference, summarise
+from quiclab.result.stats import difference_half_width, pairs_of, percent_difference, summarise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,15 +10,15 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from quiclab._base.libraries import pl
 from quiclab.errors import QuiclabError
-from quiclab.experiment import Runs
+from quiclab.experiment.failures import read_failures
+from quiclab.experiment.identity import BUILD
 from quiclab.experiment.own_code import own_code
+from quiclab.experiment.runs import Runs
+from quiclab.experiment.store import IDENTITY, Store
 from quiclab.experiment.table import SEED, SETTING, failed_runs, stored_runs
-from quiclab.failures import read_failures
-from quiclab.identity import BUILD
-from quiclab.libraries import pl
-from quiclab.stats import Summary, reduced, summarise
-from quiclab.store import IDENTITY, Store
+from quiclab.result.stats import Summary, reduced, summarise
 from quiclab.study import BASE, Point, Study, derived
 from quiclab.study.ablation import Support, Worlds, judge_ablation
 from quiclab.study.claims import Claim, Judgement, Verdict, judge

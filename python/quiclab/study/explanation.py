@@ -12,7 +12,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from quiclab.formats import figures, percent, share, signed
+from quiclab.result.formats import figures, percent, share, signed
 from quiclab.study.findings import NotMeasuredError
 
 if TYPE_CHECKING:

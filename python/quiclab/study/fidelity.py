@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quiclab.libraries import np
-from quiclab.stats import Array, Summary, pooled_std
+from quiclab._base.libraries import np
+from quiclab.result.stats import Array, Summary, pooled_std
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

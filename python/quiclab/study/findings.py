@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from quiclab.errors import RequestError, alternatives, not_one_of, unknown
-from quiclab.stats import RESAMPLES, Statistic, bootstrap
+from quiclab.result.stats import RESAMPLES, Statistic, bootstrap
 
 if TYPE_CHECKING:
-    from quiclab.stats import Array
+    from quiclab.result.stats import Array
 
 Key: TypeAlias = tuple[str | int | float, ...]
 

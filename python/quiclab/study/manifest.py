@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from quiclab._base.files import write_atomically
 from quiclab.errors import QuiclabError
-from quiclab.files import write_atomically
 from quiclab.study import BASE, Point, Study, Value
 
 MANIFEST = "sweep.json"

@@ -13,7 +13,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from quiclab.stats import SIGNIFICANT, Summary, pairs_of, pearson, percent_difference, summarise, t_test_p, welch_p
+from quiclab.result.stats import (
+    SIGNIFICANT,
+    Summary,
+    pairs_of,
+    pearson,
+    percent_difference,
+    summarise,
+    t_test_p,
+    welch_p,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -25,7 +25,7 @@ class Measures:
         Further metrics; criteria and claims can use them, figures over a factor and scores do not.
     kept_series
         Metrics of time series that are kept with the results, for metrics that need them; `record.series_interval` of
-        the scenario samples them. Those of `quiclab.series.by_flow` can be among them.
+        the scenario samples them. Those of `quiclab.result.series.by_flow` can be among them.
     keep
         Data stored of the qlog files and captures of the runs, for metrics that require it: `data["kept"]` of a
         result. A function of a module of quiclab. Programs of the kernel lane write no qlog.

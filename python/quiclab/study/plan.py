@@ -9,12 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from quiclab import experiment, tree
+from quiclab._base.files import read_text
+from quiclab._base.libraries import np
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.experiment import Recipe
-from quiclab.files import read_text
-from quiclab.libraries import np
-from quiclab.scenario import Scenario, load
+from quiclab.experiment.plan import Plan as ExperimentPlan
+from quiclab.experiment.plan import Recipe
+from quiclab.scenario import Scenario, load, tree
 from quiclab.stacks.registry import catalogue
 from quiclab.study import Point, Study
 from quiclab.study.recording import Whole
@@ -71,7 +71,7 @@ class FirstRun(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Plan(experiment.Plan):
+class Plan(ExperimentPlan):
     """Settings of a study.
 
     Commands that replay runs name the scenario as seen from the current directory, or by its whole path.

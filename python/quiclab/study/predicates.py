@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import CodeType
 
-    from quiclab.stats import Statistic
+    from quiclab.result.stats import Statistic
     from quiclab.study.ablation import Ablation, Readings
     from quiclab.study.findings import Key
 

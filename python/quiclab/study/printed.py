@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from quiclab.libraries import np
-from quiclab.stats import RESAMPLES, Statistic, generator_of
+from quiclab._base.libraries import np
+from quiclab.result.stats import RESAMPLES, Statistic, generator_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from quiclab.stats import Array
+    from quiclab.result.stats import Array
     from quiclab.study.findings import Grid, Key, Resamples
 
 

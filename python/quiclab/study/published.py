@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from quiclab.errors import QuiclabError
-from quiclab.stats import Summary
+from quiclab.result.stats import Summary
 from quiclab.study import Study
 from quiclab.study.findings import Grid, Key
 from quiclab.study.printed import Printed

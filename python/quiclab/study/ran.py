@@ -6,8 +6,8 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from quiclab.native import extension
-from quiclab.quantity import parse
+from quiclab._base.native import extension
+from quiclab.scenario.quantity import parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from quiclab.experiment import Recording
-from quiclab.libraries import pl
+from quiclab._base.libraries import pl
+from quiclab.experiment.recording import Recording
 from quiclab.result import NOT_KEPT, TABLES, RunResult
-from quiclab.series import by_flow
+from quiclab.result.series import by_flow
 
 if TYPE_CHECKING:
     from quiclab.result import Keep

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from quiclab.study import Study
 
 ENVIRONMENT: Final = "QUICLAB_STUDIES"
+#: The distribution of the published studies.
+PUBLISHED: Final = "quiclab-studies"
 #: Entry points of this group list studies.
 GROUP: Final = "quiclab.studies"
 
@@ -111,7 +113,7 @@ def _entry_points() -> tuple[Source, ...]:
 
 def _files(directory: Path) -> tuple[Source, ...]:
     """Return the study files of a directory, which become modules of one package."""
-    package = f"quiclab_studies_{hashlib.sha256(str(directory).encode()).hexdigest()[:8]}"
+    package = f"quiclab_own_studies_{hashlib.sha256(str(directory).encode()).hexdigest()[:8]}"
     if package not in sys.modules:
         specification = ModuleSpec(package, None, is_package=True)
         specification.submodule_search_locations = [str(directory)]
@@ -160,7 +162,11 @@ def find_all(name: str | None) -> list[Study]:
     ------
     RequestError
         If there is none of that name.
+    QuiclabError
+        If no distribution with studies is installed.
     """
+    if own_directory() is None and not _entry_points():
+        raise QuiclabError(f"no studies are installed; {PUBLISHED} brings the published ones: pip install {PUBLISHED}")
     if name is None:
         return list(studies().values())
     wanted = name.rstrip("/")

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from quiclab._base.files import write_atomically, write_parquet
+from quiclab._base.libraries import pl
 from quiclab.errors import RequestError
-from quiclab.files import write_atomically, write_parquet
-from quiclab.libraries import pl
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from quiclab.study.registry import find
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from quiclab.experiment import Task
+    from quiclab.experiment.plan import Task
     from quiclab.result import RunResult
     from quiclab.study.claims import Claim
     from quiclab.study.definition import Study

@@ -75,7 +75,7 @@ def measure(cases: Sequence[Case], program: Path, vpn_programs: Path, jobs: int,
     """Run all cases; what fails is null with the reason."""
     try:
         from quiclab.errors import QuiclabError  # noqa: PLC0415 (the rest works without quiclab)
-        from quiclab.kernel import newest_kernel  # noqa: PLC0415
+        from quiclab.lane.kernel import newest_kernel  # noqa: PLC0415
 
         try:
             kernel = newest_kernel()
@@ -107,7 +107,7 @@ def measure(cases: Sequence[Case], program: Path, vpn_programs: Path, jobs: int,
 def boot(kernel: Any, case: Case, program: Path, vpn_programs: Path, directory: Path) -> dict[str, Any]:
     """Run one guest and read what it has written."""
     from quiclab.errors import QuiclabError  # noqa: PLC0415
-    from quiclab.kernel import boot as start  # noqa: PLC0415
+    from quiclab.lane.kernel import boot as start  # noqa: PLC0415
 
     directory.mkdir(parents=True)
     task = {**asdict(case), "program": str(program), "vpn_programs": str(vpn_programs)}

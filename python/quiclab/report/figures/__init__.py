@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quiclab.libraries import alt
+from quiclab._base.libraries import alt
 from quiclab.report.figures import agreement, heatmap, lines, rows
 from quiclab.report.figures.agreement import agreement_data, pairs_data
 from quiclab.report.figures.points import figure_data, is_ordered, starts_at_zero

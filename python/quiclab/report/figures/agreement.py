@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from quiclab import stats
-from quiclab.libraries import alt, pl
+from quiclab._base.libraries import alt, pl
 from quiclab.report.figures.theme import (
     MEASURED,
     NEUTRAL,
@@ -20,6 +19,7 @@ from quiclab.report.figures.theme import (
     legend_of_symbols,
     of_rows,
 )
+from quiclab.result import stats
 from quiclab.study import with_unit
 
 if TYPE_CHECKING:

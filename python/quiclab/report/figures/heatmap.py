@@ -11,16 +11,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from quiclab.libraries import alt
+from quiclab._base.libraries import alt
 from quiclab.report.figures.theme import MEASURED, NEUTRAL, PUBLISHED, WIDTH, Layers, empty_chart
-from quiclab.stats import SIGNIFICANT
+from quiclab.result.stats import SIGNIFICANT
 from quiclab.study import with_unit
 from quiclab.study.maps import Cell, MeasuredMap, map_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from quiclab.stats import Summary
+    from quiclab.result.stats import Summary
     from quiclab.study import Factor, Figure, Study, Value
     from quiclab.study.evaluate import Evaluation
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quiclab.libraries import alt, pl
+from quiclab._base.libraries import alt, pl
 from quiclab.report.figures.points import figure_data, starts_at_zero
 from quiclab.report.figures.theme import (
     MEASURED,

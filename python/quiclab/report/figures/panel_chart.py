@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quiclab.libraries import alt
+from quiclab._base.libraries import alt
 from quiclab.report.figures.theme import NEUTRAL, WIDTH, Layers, colours
 
 if TYPE_CHECKING:

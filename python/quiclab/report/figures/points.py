@@ -6,9 +6,9 @@ import math
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from quiclab.libraries import pl
+from quiclab._base.libraries import pl
 from quiclab.report.figures.theme import MEASURED, MODEL, PUBLISHED
-from quiclab.stats import Summary
+from quiclab.result.stats import Summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quiclab.libraries import alt
+from quiclab._base.libraries import alt
 from quiclab.report.figures.lines import printed
 from quiclab.report.figures.points import figure_data, starts_at_zero
 from quiclab.report.figures.theme import (

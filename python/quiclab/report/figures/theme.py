@@ -11,8 +11,8 @@ import json
 from colorsys import hls_to_rgb
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from quiclab._base.libraries import alt, vl_convert
 from quiclab.errors import QuiclabError
-from quiclab.libraries import alt, vl_convert
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

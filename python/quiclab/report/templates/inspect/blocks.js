@@ -1,6 +1,6 @@
 // Columns that are large: an overview of all rows, and all rows in blocks, which are read when a short time is shown.
 //
-// A block is base64 of a raw deflate stream; see quiclab/inspect/blocks.py for what it holds.
+// A block is base64 of a raw deflate stream; see quiclab/analysis/inspect/blocks.py for what it holds.
 
 const DETAIL_ROWS = 150_000;
 const detail = { read: new Map(), asked: new Set(), failed: "", changed: () => {} };

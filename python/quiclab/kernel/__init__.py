@@ -1,8 +1,0 @@
-"""The virtual-clock kernel: built from source, kept in a cache, and started with one command in it."""
-
-from __future__ import annotations
-
-from quiclab.kernel.cache import Kernel, kernels, newest_kernel
-from quiclab.kernel.virtual import Exit, boot
-
-__all__ = ["Exit", "Kernel", "boot", "kernels", "newest_kernel"]

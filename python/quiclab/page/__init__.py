@@ -1,5 +1,0 @@
-"""Replay of a recorded page load: HAR file, network, stacks, and the waterfall of the result."""
-
-from quiclab.page.har_reader import RecordedPage, read_har
-
-__all__ = ["RecordedPage", "read_har"]

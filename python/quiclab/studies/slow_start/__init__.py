@@ -1,5 +1,0 @@
-"""Starts of connections: what ends slow start, or takes its place, on paths of all kinds."""
-
-from quiclab.studies.slow_start import alone, disturbed, satellite
-
-STUDIES = (alone.STUDY, disturbed.STUDY, satellite.STUDY)
