@@ -22,11 +22,13 @@ pub(crate) mod testing;
 pub(crate) use arrivals::Arrivals;
 pub(crate) use download::DOWNLOAD;
 pub(crate) use on_datagrams::QUIC_DATAGRAMS;
+use on_off::ThinkTimes;
 pub(crate) use probes::PROBES;
 pub(crate) use probes::Probes;
 pub(crate) use reception::{DELAYS, RECEPTION};
 pub(crate) use reception::{Delays, LINGER, Reception};
 pub(crate) use request_response::RESPONSES;
+use request_response::{Requests, Sizes};
 pub use samples::Samples;
 pub(crate) use schedule::Schedule;
 pub use streams::{Datagram, Priority, StreamApplication, StreamId, Streams};
@@ -168,16 +170,26 @@ pub(crate) fn build(
                 Role::Server => Box::new(download::Server::new(request, answer, end)),
             })
         }
-        Workload::RequestResponse { count, request, response, pause } => Ok(match role {
-            Role::Client => Box::new(request_response::Client::new(count, request, response, pause)),
-            Role::Server => Box::new(request_response::Server::new(count, request, response)),
-        }),
-        Workload::OnOff { burst, think_time, request, duration } => Ok(match role {
-            Role::Client => {
-                Box::new(on_off::Client::new((request, burst), think_time, start + duration, random))
-            }
-            Role::Server => Box::new(on_off::Server::new(request, burst)),
-        }),
+        Workload::RequestResponse { count, request, response, pause } => {
+            let sizes = Sizes { request, response };
+            Ok(match role {
+                Role::Client => {
+                    let requests = Requests::Count { left: count, pause };
+                    Box::new(request_response::Client::new(sizes, requests))
+                }
+                Role::Server => Box::new(request_response::Server::new(sizes, Some(count))),
+            })
+        }
+        Workload::OnOff { burst, think_time, request, duration } => {
+            let sizes = Sizes { request, response: burst };
+            Ok(match role {
+                Role::Client => {
+                    let times = ThinkTimes::new(think_time, start + duration, random);
+                    Box::new(request_response::Client::new(sizes, Requests::Think(times)))
+                }
+                Role::Server => Box::new(request_response::Server::new(sizes, None)),
+            })
+        }
         Workload::Datagrams { .. }
         | Workload::Ping { .. }
         | Workload::Page { .. }

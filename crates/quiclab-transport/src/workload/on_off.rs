@@ -1,165 +1,35 @@
-//! On and off: the client asks for a burst, waits for all of it, thinks, and asks for the next, on one connection.
+//! On and off: the client requests a burst, waits for all of it and for a think time, and requests the next,
+//! on one connection.
 //!
-//! An on period is as long as the network needs for the burst; think times are exponentially distributed, without the heavy
-//! tail of Barford and Crovella, "Generating Representative Web Workloads for Network and Server Performance Evaluation"
-//! (SIGMETRICS 1998). After `duration` no further burst is requested; the present one is completed.
+//! An on period is as long as the network needs for the burst; think times are exponentially distributed,
+//! without the heavy tail of Barford and Crovella, "Generating Representative Web Workloads for Network and
+//! Server Performance Evaluation" (SIGMETRICS 1998). After `duration` no further burst is requested; the
+//! current one is completed.
 
-use super::request_response::RESPONSES;
-use super::{Application, Command, Outcome, Samples};
-use quiclab_core::{ByteCount, Duration, Metrics, RandomStream, Time};
+use quiclab_core::{Duration, RandomStream, Time};
 
-/// The end that asks.
-pub(super) struct Client {
-    request: u64,
-    burst: u64,
-    /// Mean of the think times.
-    think_time: Duration,
-    /// When no further burst is asked for.
+/// Think times between bursts.
+pub(super) struct ThinkTimes {
+    mean: Duration,
+    /// Time after which no burst is requested.
     end: Time,
     random: RandomStream,
-    /// Bytes of the present burst still to come; 0: it thinks.
-    expected: u64,
-    /// When the present burst was asked for.
-    asked: Time,
-    /// When it has thought enough; `None` while a burst is awaited.
-    resume: Option<Time>,
-    times: Samples,
-    outcome: Outcome,
 }
 
-impl Client {
-    pub(super) fn new(
-        (request, burst): (ByteCount, ByteCount),
-        think_time: Duration,
-        end: Time,
-        random: RandomStream,
-    ) -> Self {
-        Self {
-            request: request.bytes(),
-            burst: burst.bytes(),
-            think_time,
-            end,
-            random,
-            expected: 0,
-            asked: Time::ZERO,
-            resume: None,
-            times: Samples::default(),
-            outcome: Outcome::default(),
-        }
+impl ThinkTimes {
+    pub(super) fn new(mean: Duration, end: Time, random: RandomStream) -> Self {
+        Self { mean, end, random }
     }
 
-    /// Asks for the next burst, or ends.
-    fn ask(&mut self, now: Time) -> Command {
-        self.resume = None;
-        if now >= self.end {
-            self.outcome.finish(now);
-            return Command::Close;
-        }
-        self.asked = now;
-        self.expected = self.burst;
-        Command::Send(self.request)
-    }
-}
-
-impl Application for Client {
-    fn start(&mut self, now: Time) {
-        self.outcome.progress.started = Some(now);
+    /// Whether no further burst is requested.
+    pub(super) fn is_over(&self, now: Time) -> bool {
+        now >= self.end
     }
 
-    fn connected(&mut self, now: Time) -> Command {
-        self.ask(now)
-    }
-
-    fn expected(&self) -> u64 {
-        self.expected
-    }
-
-    fn received(&mut self, now: Time, bytes: u64) -> Command {
-        self.outcome.progress.delivered_bytes += bytes;
-        self.expected -= bytes;
-        if self.expected == 0 {
-            self.times.add(now.since(self.asked));
-            let think = exponential(self.think_time, &mut self.random);
-            self.resume = Some((now + think).min(self.end.max(now)));
-        }
-        Command::Wait
-    }
-
-    fn peer_closed(&mut self, _now: Time) -> Command {
-        self.failed("closed by the server".to_owned());
-        Command::Close
-    }
-
-    fn failed(&mut self, reason: String) {
-        self.resume = None;
-        self.outcome.fail(reason);
-    }
-
-    fn deadline(&self) -> Option<Time> {
-        self.resume
-    }
-
-    fn wake(&mut self, now: Time) -> Command {
-        if self.resume.is_none_or(|resume| resume > now) { Command::Wait } else { self.ask(now) }
-    }
-
-    fn outcome(&self) -> &Outcome {
-        &self.outcome
-    }
-
-    fn statistics(&self, out: &mut Metrics) {
-        out.count(&RESPONSES.responses, self.times.count());
-        self.times.report(&RESPONSES.response_time_ms, out);
-    }
-}
-
-/// A time drawn from the exponential distribution of this mean.
-fn exponential(mean: Duration, random: &mut RandomStream) -> Duration {
-    Duration::from_nanos((mean.as_nanos() as f64 * -libm::log(1.0 - random.uniform())) as u64)
-}
-
-/// The end that answers.
-pub(super) struct Server {
-    request: u64,
-    burst: u64,
-    /// Bytes of the present request still to come.
-    expected: u64,
-    outcome: Outcome,
-}
-
-impl Server {
-    pub(super) fn new(request: ByteCount, burst: ByteCount) -> Self {
-        let (request, burst) = (request.bytes(), burst.bytes());
-        Self { request, burst, expected: request, outcome: Outcome::default() }
-    }
-}
-
-impl Application for Server {
-    fn expected(&self) -> u64 {
-        self.expected
-    }
-
-    fn received(&mut self, now: Time, bytes: u64) -> Command {
-        self.outcome.progress.read(now, bytes);
-        self.expected -= bytes;
-        if self.expected > 0 {
-            return Command::Wait;
-        }
-        self.expected = self.request;
-        Command::Send(self.burst)
-    }
-
-    fn peer_closed(&mut self, now: Time) -> Command {
-        self.outcome.finish(now);
-        Command::Close
-    }
-
-    fn failed(&mut self, reason: String) {
-        self.outcome.fail(reason);
-    }
-
-    fn outcome(&self) -> &Outcome {
-        &self.outcome
+    /// Draws a think time that begins at `now`; returns its end.
+    pub(super) fn draw(&mut self, now: Time) -> Time {
+        let share = -libm::log(1.0 - self.random.uniform());
+        (now + Duration::from_nanos((self.mean.as_nanos() as f64 * share) as u64)).min(self.end.max(now))
     }
 }
 
@@ -168,56 +38,13 @@ mod tests {
     use super::*;
     use crate::testing::ms;
 
-    const REQUEST: ByteCount = ByteCount::from_bytes(10);
-    const BURST: ByteCount = ByteCount::from_bytes(100);
-
-    fn client(end_ms: u64) -> Client {
-        let random = RandomStream::new(1, "workload");
-        Client::new((REQUEST, BURST), Duration::from_millis(50), ms(end_ms), random)
-    }
-
-    #[test]
-    fn a_client_thinks_between_bursts_and_asks_for_none_after_its_time() {
-        let mut client = client(200);
-        client.start(ms(0));
-        assert_eq!(client.connected(ms(20)), Command::Send(10));
-        assert_eq!((client.received(ms(30), 99), client.deadline()), (Command::Wait, None));
-        assert_eq!(client.received(ms(31), 1), Command::Wait);
-        let resume = client.deadline().expect("it thinks");
-        assert!((ms(31)..ms(200)).contains(&resume));
-        assert_eq!((client.wake(ms(31)), client.wake(resume)), (Command::Wait, Command::Send(10)));
-        client.received(ms(230), 100);
-        assert_eq!(client.deadline(), Some(ms(230)), "its time is over");
-        assert_eq!(client.wake(ms(230)), Command::Close);
-        let progress = client.outcome.progress;
-        assert_eq!((progress.finished, progress.delivered_bytes), (Some(ms(230)), 200));
-    }
-
     /// The mean of an exponential distribution; of 4000 draws its standard error is 1.6 %.
     #[test]
     fn think_times_have_their_mean() {
-        let mut client = client(u64::MAX / 2_000_000);
-        let mut now = ms(0);
-        let mut thought = Duration::ZERO;
-        client.connected(now);
-        for _ in 0..4000 {
-            client.received(now, 100);
-            let resume = client.deadline().expect("it thinks");
-            thought += resume.since(now);
-            now = resume;
-            client.wake(now);
-        }
-        let mean = thought.as_ms_f64() / 4000.0;
+        let end = ms(u64::MAX / 2_000_000);
+        let mut times = ThinkTimes::new(Duration::from_millis(50), end, RandomStream::new(1, "workload"));
+        let resumed = (0..4000).fold(ms(0), |now, _| times.draw(now));
+        let mean = resumed.since(ms(0)).as_ms_f64() / 4000.0;
         assert!((mean / 50.0 - 1.0).abs() < 0.05, "{mean} ms");
-    }
-
-    #[test]
-    fn a_server_answers_until_the_client_closes() {
-        let mut server = Server::new(REQUEST, BURST);
-        for at in [1, 2, 3] {
-            assert_eq!(server.received(ms(at), 10), Command::Send(100));
-        }
-        assert_eq!(server.peer_closed(ms(4)), Command::Close);
-        assert_eq!(server.outcome.progress.finished, Some(ms(4)));
     }
 }
