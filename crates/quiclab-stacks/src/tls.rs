@@ -1,7 +1,7 @@
 //! TLS 1.3 as both stacks use it: a fixed certificate, a fixed time, seeded randomness.
 //!
-//! Real TLS is kept because it costs little and keeps packets what they are on the wire; a
-//! simulation only has to take the chance out of it:
+//! Real TLS is used because it costs little and keeps packets as they are on the wire; a simulation only has
+//! to remove its randomness:
 //!
 //! | what varies | here |
 //! | --- | --- |
@@ -42,7 +42,7 @@ pub fn certificate() -> (&'static [u8], &'static [u8]) {
     (CERTIFICATE, PRIVATE_KEY)
 }
 
-/// Configuration of a client; with an observation, its secrets are told.
+/// Configuration of a client; with an observation, its secrets are logged.
 pub(crate) fn client(observation: Option<&SharedObservation>) -> Arc<ClientConfig> {
     static CONFIG: LazyLock<Arc<ClientConfig>> = LazyLock::new(|| {
         let mut roots = RootCertStore::empty();
@@ -64,7 +64,7 @@ pub(crate) fn client(observation: Option<&SharedObservation>) -> Arc<ClientConfi
     config
 }
 
-/// Configuration of a server; with an observation, its secrets are told.
+/// Configuration of a server; with an observation, its secrets are logged.
 pub(crate) fn server(observation: Option<&SharedObservation>) -> Arc<ServerConfig> {
     static CONFIG: LazyLock<Arc<ServerConfig>> = LazyLock::new(|| {
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(PRIVATE_KEY));
@@ -95,8 +95,8 @@ impl TimeProvider for FixedClock {
     }
 }
 
-/// Accepts sessions, so that tickets are issued and take their room on the wire, and keeps none:
-/// a connection must not depend on those before it, or on other threads.
+/// Session store that accepts sessions, so that tickets are issued and take space on the wire, but keeps
+/// none: a connection must not depend on earlier ones or on other threads.
 #[derive(Debug)]
 struct DiscardingSessionStore;
 
@@ -115,7 +115,7 @@ impl StoresServerSessions for DiscardingSessionStore {
     }
 }
 
-/// Passes secrets on as lines of the NSS key log format.
+/// Passes on secrets as lines of the NSS key log format.
 struct SecretLog(SharedObservation);
 
 impl std::fmt::Debug for SecretLog {

@@ -48,7 +48,7 @@ pub use registry::Family;
 pub use settings::Settings;
 pub use window::{Flavour, WindowSettings};
 
-/// What is said of a largest window of `bytes` that has bound, for packets of `mss` bytes.
+/// Warning about a maximum window of `bytes` that was reached, for packets of `mss` bytes.
 pub(crate) fn bound_window_warning(bytes: u64, mss: u64) -> String {
     let packets = bytes / mss;
     format!(

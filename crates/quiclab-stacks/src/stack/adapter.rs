@@ -1,7 +1,7 @@
-//! What quinn and noq have in common: [`Stack`] in terms of an API that noq has kept from quinn.
+//! Common code of quinn and noq: [`Stack`] in terms of an API that noq has kept from quinn.
 //!
 //! The types have the same names and are different types, so this file is compiled twice: as a module of each stack's
-//! module, from which it takes (`super`) its library as `proto`, its `NAME`, its `INFO` and what differs:
+//! module, from which it takes (`super`) its library as `proto`, its `NAME`, its `INFO` and the differences:
 //!
 //! | function | what differs |
 //! | --- | --- |
@@ -39,14 +39,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-/// One end of a connection.
+/// Endpoint of one connection.
 pub(crate) struct Adapter {
     endpoint: Endpoint,
-    /// Taken by [`Stack::connect`]; `None` for servers.
+    /// Configuration that [`Stack::connect`] takes; `None` for servers.
     client: Option<ClientConfig>,
     remote: SocketAddr,
     paths: super::Paths,
-    /// `None` before the connection is opened or accepted.
+    /// Connection; `None` before it is opened or accepted.
     connection: Option<(ConnectionHandle, Connection)>,
     gauge: Arc<InFlightCounter>,
 }
@@ -298,10 +298,10 @@ const fn dir(direction: StreamDirection) -> Dir {
     }
 }
 
-/// Bytes of datagrams that can wait: the default of both libraries.
+/// Maximum bytes of queued datagrams: the default of both libraries.
 const DATAGRAM_BUFFER: usize = 1024 * 1024;
 
-/// Wall-clock time of token lifetimes, as for TLS.
+/// Fixed wall-clock time for the lifetimes of tokens, as for TLS.
 struct FixedClock;
 
 impl proto::TimeSource for FixedClock {

@@ -1,4 +1,4 @@
-//! What observers see.
+//! Packets and events that observers receive.
 
 use crate::STACKS;
 use crate::network::{Fate, Network, Setup, statistic};
@@ -10,10 +10,10 @@ use quiclab_core::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-/// A packet in plaintext.
+/// Packet in plaintext: header and payload.
 type Plain = (Vec<u8>, Vec<u8>);
 
-/// Keeps everything it is told.
+/// Observer that records all events.
 #[derive(Default)]
 struct Log {
     sent: Vec<(PacketSpace, u64, Plain)>,
@@ -152,7 +152,7 @@ fn losses_are_named_completely_under_loss_and_reordering() {
     }
 }
 
-/// Frames that ask for no acknowledgement (RFC 9002 section 2).
+/// Whether a payload has frames that are ack-eliciting (RFC 9002 section 2).
 fn asks(payload: &[u8]) -> bool {
     Frames::new(payload).any(|frame| {
         !matches!(frame.unwrap(), Frame::Ack(_) | Frame::Padding { .. } | Frame::ConnectionClose { .. })
@@ -215,7 +215,7 @@ fn an_acknowledgement_counts_the_packets_that_it_newly_acknowledges() {
     }
 }
 
-/// A download that overflows the queue: the network after it, and what was told of the server.
+/// A download that overflows the queue: the network after it, and the events of the server.
 fn congested(stack: &str) -> (Network, Recorder) {
     let (setup, server, _) = observed(Setup::new(stack, 3_000_000).bottleneck(20, 50));
     let mut network = setup.network();
@@ -248,8 +248,8 @@ fn the_phase_follows_window_and_threshold() {
 #[test]
 fn acknowledgements_that_the_stack_forgets_are_not_named() {
     for stack in STACKS {
-        // The client asks for no acknowledgement before it has read an eighth of its window, 3.5 MB
-        // in 3 000 packets: it sends 1 500 packets by then and remembers 1 001.
+        // The client sends no ack-eliciting packet before it has read an eighth of its window, 3.5 MB in 3
+        // 000 packets: it sends 1 500 packets by then, of which 1 001 are kept.
         let mut setup = Setup::new(stack, 8_000_000);
         setup.client.stream_receive_window = Some(ByteCount::from_bytes(28_000_000));
         setup.hook = Box::new(|direction, index, _| Fate {

@@ -1,4 +1,4 @@
-//! Acknowledge by a timer only (aioquic `QuicConnection.receive_datagram`: `if space.ack_at is None:
+//! Acknowledgement by a timer only (aioquic `QuicConnection.receive_datagram`: `if space.ack_at is None:
 //! space.ack_at = now + self._ack_delay`).
 //!
 //! | What | Here | aioquic | RFC 9000 section 13.2 |
@@ -9,11 +9,11 @@
 use super::{AckPolicy, Arrival};
 use quiclab_core::{Duration, Time};
 
-/// A policy that waits, whatever arrives.
+/// Policy that waits regardless of arrivals.
 #[derive(Clone, Debug)]
 pub struct Timer {
     delay: Duration,
-    /// `None`: nothing to acknowledge.
+    /// Time at which the acknowledgement is due; `None`: nothing to acknowledge.
     due: Option<Time>,
 }
 

@@ -6,9 +6,10 @@
 //! machine   the states, the eras, and the transitions (sections 3.2, 4)
 //! ```
 //!
-//! Control is by two variables: the *nominal rate*, which measurements raise and congestion lowers, and the *nominal max RTT*, the
-//! largest RTT without a queue of its own, jitter included. A cycle is two eras of Cruising at the nominal rate, one of Probing
-//! at 17/16 of it, and one of Recovery at 15/16, in which the result of the probe arrives; after a success, Pushing at 5/4.
+//! Two variables control the sender: the *nominal rate*, which measurements raise and congestion lowers, and
+//! the *nominal max RTT*, the largest RTT without a queue of its own, including jitter. A cycle is two eras
+//! of Cruising at the nominal rate, one of Probing at 17/16 of it, and one of Recovery at 15/16, in which the
+//! result of the probe arrives; after a success, Pushing at 5/4.
 //!
 //! | | draft | picoquic (`c4.c`, August 2026) | here |
 //! | --- | --- | --- | --- |
@@ -52,26 +53,26 @@ use machine::{Alpha, State};
 use quiclab_core::{DataRate, Duration, Time};
 use signals::{ONE, Signal};
 
-/// Largest margin of the window over the nominal max RTT (section 4.1).
+/// Maximum margin of the window over the nominal max RTT (section 4.1).
 const MARGIN: Duration = Duration::from_millis(15);
-/// Pacing in Initial is no slower: 1,048,576 bit/s, in byte/s (section 4.1).
+/// Minimum pacing rate in Initial: 1,048,576 bit/s, in byte/s (section 4.1).
 const MIN_INITIAL_RATE: u64 = 131_072;
-/// Time of sending in a quantum, and the largest quantum (section 4.1).
+/// Duration of a quantum at the pacing rate, and its maximum size (section 4.1).
 const QUANTUM_TIME: Duration = Duration::from_millis(4);
 const MAX_QUANTUM: u64 = 0x1_0000;
-/// Smallest window and quantum in packets (section 4.1).
+/// Minimum window and quantum in packets (section 4.1).
 const MIN_PACKETS: u64 = 2;
 /// `MAX_JITTER` (section 3.2).
 const MAX_JITTER: Duration = Duration::from_millis(250);
-/// Smallest nominal max RTT (section 6.3).
+/// Minimum of the nominal max RTT (section 6.3).
 const MIN_MAX_RTT: Duration = Duration::from_millis(1);
 
-/// C4.
+/// Controller C4.
 #[derive(Clone, Debug)]
 pub struct C4 {
     mss: u64,
     state: State,
-    /// `alpha_current`, and `alpha_previous`: of the packets whose acknowledgements this era brings.
+    /// `alpha_current`, and `alpha_previous`: that of the packets acknowledged in this era.
     alpha_current: Alpha,
     alpha_previous: Alpha,
     /// `nominal_rate` in byte/s; 0: not assessed.
@@ -83,42 +84,44 @@ pub struct C4 {
     era_sequence: u64,
     era_max_rtt: Option<Duration>,
     era_min_rtt: Option<Duration>,
-    /// Eras of this state that are over.
+    /// Number of eras of this state that are over.
     eras: u32,
-    /// Nominal rate when the present era of Initial or Pushing, or the last Probing, began.
+    /// Nominal rate at the start of the current era of Initial or Pushing, or of the last Probing.
     era_rate: u64,
     /// Initial: `initial_cwnd`, `nb_eras_no_increase`, and the packets received.
     initial_cwnd: u64,
     nb_eras_no_increase: u32,
     received: u64,
-    /// Most bytes in flight in this era, and in the last.
+    /// Maximum bytes in flight in this era, and in the last.
     era_flight: u64,
     last_flight: u64,
-    /// What arrived in this era was as much as the path had, whatever the application did.
+    /// Whether the bytes that arrived in this era filled the path, even if the application limited sending.
     era_filled: bool,
-    /// Largest RTT that counted in the nominal max RTT since the last Recovery ended; `None`: none did.
+    /// Largest RTT that entered the nominal max RTT since the last Recovery ended; `None`: none did.
     cycle_max_rtt: Option<Duration>,
-    /// Initial was entered again because of high jitter.
+    /// Whether Initial was entered again because of high jitter.
     initial_after_jitter: bool,
-    /// What an earlier connection has found, until it is used.
+    /// Saved path of an earlier connection, until it is used.
     saved: Option<SavedPath>,
     resumed: Option<SavedPath>,
-    /// Recovery: the state before was Probing, and the flag "draining needed".
+    /// In Recovery: whether the previous state was Probing, and the flag "draining needed".
     after_probing: bool,
     draining: bool,
-    /// A signal of congestion since the last Recovery ended.
+    /// Whether congestion was signalled since the last Recovery ended.
     congested: bool,
-    /// The application limited what was sent, in this era and since the last Recovery ended.
+    /// Whether sending was application-limited, in this era and since the last Recovery ended.
     era_limited: bool,
     limited: bool,
-    /// Successive Recoveries with congestion; "recent maximum rate" since the last one ended, and the nominal rate then.
+    /// Number of successive Recoveries with congestion; "recent maximum rate" since the last one ended, and
+    /// the nominal rate then.
     congestions: u32,
     recent_max_rate: u64,
     cycle_rate: u64,
-    /// Smoothed loss rate as a part of [`ONE`], and the losses that the next acknowledgement takes into account.
+    /// Smoothed loss rate in units of 1/[`ONE`], and the losses to be included at the next acknowledgement.
     loss_rate: u64,
     pending_losses: u32,
-    /// `ecn_alpha` as a part of [`ONE`], packets since it was updated, and whether there were marks on the path.
+    /// `ecn_alpha` in units of 1/[`ONE`], packets since its last update, and whether there were marks on the
+    /// path.
     ecn_alpha: u64,
     ecn_delivered: u64,
     ecn_marked: u64,
@@ -126,12 +129,13 @@ pub struct C4 {
     pending_marks: bool,
     // control
     cwnd: u64,
-    /// Byte/s; `None`: that of the transport.
+    /// Pacing rate in byte/s; `None`: that of the transport.
     pacing_rate: Option<u64>,
 }
 
 impl C4 {
-    /// A connection with packets of `mss` bytes and a first window in bytes; `saved` is what an earlier one has found.
+    /// Makes a controller for packets of `mss` bytes with an initial window in bytes; `saved` is the path of
+    /// an earlier connection.
     #[must_use]
     pub fn new(mss: u64, initial_window: u64, saved: Option<SavedPath>) -> Self {
         Self {
@@ -177,7 +181,8 @@ impl C4 {
         }
     }
 
-    /// Section 3.1: measurements only raise the nominal rate, and not in a Recovery with congestion.
+    /// Measures the rate (section 3.1): measurements only raise the nominal rate, and not in a Recovery with
+    /// congestion.
     fn measure_rate(&mut self, ack: &Ack) {
         let Some(sample) = ack.rate else { return };
         self.era_limited |= sample.app_limited;
@@ -193,7 +198,7 @@ impl C4 {
         }
     }
 
-    /// Section 3.2, of one sample; the first one is the first estimate.
+    /// Adds an RTT sample (section 3.2); the first one is the first estimate.
     fn measure_rtt(&mut self, rtt: Duration) {
         self.era_max_rtt = Some(self.era_max_rtt.map_or(rtt, |most| most.max(rtt)));
         self.era_min_rtt = Some(self.era_min_rtt.map_or(rtt, |least| least.min(rtt)));
@@ -201,7 +206,8 @@ impl C4 {
         self.running_min_rtt.get_or_insert(rtt);
     }
 
-    /// Section 3.2, "on end of era": RTTs of packets sent no faster than the nominal rate.
+    /// Updates the nominal max RTT (section 3.2, "on end of era") with RTTs of packets sent no faster than
+    /// the nominal rate.
     fn update_max_rtt(&mut self) {
         let (Some(era_max), Some(era_min)) = (self.era_max_rtt, self.era_min_rtt) else { return };
         if self.alpha_previous > Alpha::NEUTRAL {
@@ -221,7 +227,7 @@ impl C4 {
         self.nominal_max_rtt = Some(nominal.max(MIN_MAX_RTT));
     }
 
-    /// Pacing rate and window (section 4.1).
+    /// Sets pacing rate and window (section 4.1).
     fn apply_rate_and_cwnd(&mut self) {
         if let (State::Resuming, Some(saved)) = (self.state, self.resumed) {
             self.cwnd = saved.window.bytes();
@@ -286,7 +292,7 @@ impl Controller for C4 {
 
     fn on_congestion(&mut self, _event: &CongestionEvent) {}
 
-    /// Section 5.3.1: losses that a timer has found are no signal.
+    /// Ignores losses detected by a timer, which are not a signal (section 5.3.1).
     fn on_timeout(&mut self, event: &CongestionEvent, _cut: bool) {
         if !event.persistent {
             self.pending_losses = 0;

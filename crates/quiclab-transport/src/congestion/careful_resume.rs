@@ -1,5 +1,6 @@
-//! Careful Resume (RFC 9959; read as draft-ietf-tsvwg-careful-resume-24): a connection begins with half the window that an
-//! earlier one had on the same path, paced over an RTT, and retreats if the path does not carry it.
+//! Careful Resume (RFC 9959; read as draft-ietf-tsvwg-careful-resume-24): a connection begins with half the
+//! window that an earlier one had on the same path, paced over an RTT, and retreats if the path cannot carry
+//! it.
 //!
 //! | phase | window | until |
 //! |---|---|---|
@@ -9,7 +10,7 @@
 //! | Safe Retreat, after congestion in the two | half of `PipeSize`; does not grow | the same; threshold: `PipeSize` times beta |
 //! | Normal | slow start | |
 //!
-//! `PipeSize`: bytes in flight before the jump, and all that is acknowledged since.
+//! `PipeSize`: bytes in flight before the jump, and all bytes acknowledged since.
 //!
 //! | | RFC 9959 | here |
 //! |---|---|---|
@@ -34,10 +35,10 @@ use quiclab_core::{ByteCount, DataRate, Duration, Time, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An RTT of more than as many saved ones is another path (section 4.2.1).
+/// Maximum ratio of an RTT to the saved one; a larger RTT belongs to another path (section 4.2.1).
 const LARGEST_RATIO: u64 = 10;
 
-/// What an earlier connection on the same path has found (RFC 9959 section 3.1).
+/// Path parameters from an earlier connection on the same path (RFC 9959 section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SavedPath {
@@ -49,11 +50,11 @@ pub struct SavedPath {
     pub rtt: Duration,
 }
 
-/// Careful Resume.
+/// Policy Careful Resume.
 #[derive(Clone, Debug)]
 pub struct CarefulResume {
     saved: SavedPath,
-    /// Largest window of the jump in bytes.
+    /// Maximum window of the jump in bytes.
     max_jump: u64,
     initial_window: u64,
     phase: Phase,
@@ -65,16 +66,16 @@ pub struct CarefulResume {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
-    /// So many bytes are acknowledged.
+    /// Before the jump, with the number of bytes acknowledged.
     Reconnaissance {
         acked: u64,
     },
-    /// Since an instant, from a position on.
+    /// During the jump, since an instant, from a position on.
     Unvalidated {
         since: Time,
         first: u64,
     },
-    /// Up to a position.
+    /// After the jump, up to a position.
     Validating {
         last: u64,
     },
@@ -86,7 +87,7 @@ enum Phase {
 }
 
 impl CarefulResume {
-    /// A policy that knows of an earlier connection, and jumps to `max_jump` bytes at most.
+    /// Makes a policy from an earlier connection that jumps to at most `max_jump` bytes.
     #[must_use]
     pub fn new(saved: SavedPath, max_jump: Option<u64>, initial_window: u64) -> Self {
         let max_jump = max_jump.unwrap_or(u64::MAX);
@@ -105,7 +106,7 @@ impl CarefulResume {
         min_rtt.is_some_and(|rtt| rtt > saved / 2 && rtt <= saved * LARGEST_RATIO)
     }
 
-    /// Reconnaissance, after `acked` bytes in all.
+    /// Step of Reconnaissance, after `acked` bytes in total.
     fn reconnoitre(&mut self, question: &SlowStartInput<'_>, acked: u64) -> SlowStartDecision {
         let ack = question.ack;
         self.phase = Phase::Reconnaissance { acked };
@@ -121,7 +122,7 @@ impl CarefulResume {
         SlowStartDecision::Window(self.jump())
     }
 
-    /// Unvalidated since an instant, with packets from `first` on.
+    /// Step of Unvalidated since an instant, with packets from `first` on.
     fn jumped(&mut self, question: &SlowStartInput<'_>, since: Time, first: u64) -> SlowStartDecision {
         let ack = question.ack;
         let all_sent = ack.prior_in_flight + question.mss > question.window;

@@ -74,7 +74,7 @@ const DEFAULT_CWND_GAIN: u64 = 200;
 const PROBE_UP_CWND_GAIN: u64 = 225;
 /// `BBR.ProbeRTTCwndGain`.
 const PROBE_RTT_CWND_GAIN: u64 = 50;
-/// `BBR.PacingMarginPercent`, as what is left.
+/// 100 % less `BBR.PacingMarginPercent`.
 const PACED_PERCENT: u64 = 99;
 /// `BBR.LossThresh` in percent.
 const LOSS_THRESH_PERCENT: u64 = 2;
@@ -87,7 +87,7 @@ const MIN_PIPE_CWND: u64 = 4;
 /// `BBR.ProbeRTTInterval`, `BBR.ProbeRTTDuration`.
 const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
-/// What a scenario can change.
+/// Constants that a scenario can change.
 const CONSTANTS: Constants<u64> = Constants {
     startup_pacing: STARTUP_PACING_GAIN,
     startup_cwnd: DEFAULT_CWND_GAIN,
@@ -99,15 +99,15 @@ const CONSTANTS: Constants<u64> = Constants {
     probe_rtt_interval: PROBE_RTT_INTERVAL,
     probe_rtt_duration: PROBE_RTT_DURATION,
 };
-/// Rounds after which Drain ends.
+/// Number of rounds after which Drain ends.
 const DRAIN_ROUNDS: u64 = 3;
 
-/// What the transport is, as far as the window depends on it.
+/// Segmentation offload of the transport, on which the window depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offload {
-    /// Three quanta are on the way through the hosts (TCP).
+    /// Three quanta in transit through the hosts (TCP).
     Tcp,
-    /// One (QUIC).
+    /// One quantum (QUIC).
     Quic,
 }
 
@@ -139,7 +139,7 @@ pub struct BbrV3 {
 }
 
 impl BbrV3 {
-    /// A connection with packets of `mss` bytes and a first window in bytes.
+    /// Makes a controller for packets of `mss` bytes with an initial window in bytes.
     #[must_use]
     pub fn new(mss: u64, initial_window: u64, offload: Offload, random: RandomStream) -> Self {
         let mut controller = Self {
@@ -167,7 +167,7 @@ impl BbrV3 {
         controller
     }
 
-    /// The same with other constants; before [`Self::after_handshake`].
+    /// Sets other constants; called before [`Self::after_handshake`].
     #[must_use]
     pub fn with(mut self, set: &BbrConstants) -> Self {
         self.constants = self.constants.with(set, |gain| libm::round(gain * UNIT as f64) as u64);
@@ -175,7 +175,7 @@ impl BbrV3 {
         self
     }
 
-    /// Begins with the RTT of a handshake.
+    /// Starts with the RTT of a handshake.
     #[must_use]
     pub fn after_handshake(mut self, rtt: Option<Duration>) -> Self {
         self.min_rtt.set_handshake(rtt);

@@ -1,4 +1,5 @@
-//! The networks of draft-huitema-ccwg-c4-test that a link by hand can be, and the arithmetic of signals and transitions.
+//! The networks of draft-huitema-ccwg-c4-test that a link by hand can represent, and the arithmetic of
+//! signals and transitions.
 
 use super::*;
 use crate::congestion::link_by_hand::{Link, MSS, Seen};
@@ -9,7 +10,7 @@ fn c4() -> C4 {
     C4::new(MSS, 10 * MSS, None)
 }
 
-/// One whose rate and RTT are known, in a state.
+/// Controller in a state, with known rate and RTT.
 fn at(state: State, rate: u64, rtt_ms: u64) -> C4 {
     let mut c4 = c4();
     (c4.state, c4.nominal_rate, c4.cycle_rate, c4.era_rate) = (state, rate, rate, rate);
@@ -212,7 +213,7 @@ fn a_probe_with_losses_fails() {
     assert_eq!((c4.state, c4.nominal_rate), (State::Cruising, 10_600_000));
 }
 
-/// Section 5.5.2: at the second Recovery in a row with congestion, what arrived since the first.
+/// Section 5.5.2: at the second Recovery in a row with congestion, the rate is what arrived since the first.
 #[test]
 fn persistent_congestion_lowers_the_rate_to_what_arrived() {
     let mut c4 = at(State::Cruising, 1_000_000, 40);
@@ -224,7 +225,7 @@ fn persistent_congestion_lowers_the_rate_to_what_arrived() {
     }
 }
 
-/// Section 5.6: halfway to what was measured, unless the rate grew or the application limited it.
+/// Section 5.6: halfway to the measured rate, unless the rate grew or the application limited it.
 #[test]
 fn a_rate_that_is_not_reached_is_trimmed() {
     for (limited, left) in [(false, 950_000), (true, 1_000_000)] {
@@ -306,7 +307,8 @@ fn high_jitter_begins_initial_again_once() {
     assert_eq!(c4.state, State::Cruising);
 }
 
-/// Without jitter Initial is entered once, however deep the buffer: what it leaves in the nominal max RTT is a queue, half of its window.
+/// Without jitter Initial is entered once, however deep the buffer: its contribution to the nominal max RTT
+/// is a queue, half of its window.
 #[test]
 fn the_queue_of_initial_is_no_jitter() {
     for bdps in [1, 3, 20] {
@@ -395,7 +397,7 @@ fn a_longer_path_is_accepted() {
     assert!(rate * 100 >= capacity * 90, "{rate} of {capacity}");
 }
 
-/// Section 4.3: RTTs of what Resuming sends are no measure of the path.
+/// Section 4.3: RTTs of packets sent in Resuming do not measure the path.
 #[test]
 fn the_queue_of_resuming_does_not_count() {
     let saved = SavedPath { window: ByteCount::from_bytes(100_000), rtt: Duration::from_millis(40) };
