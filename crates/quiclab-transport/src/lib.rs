@@ -1,5 +1,5 @@
-//! Transports whose parts can be exchanged: congestion control, loss recovery, pacing and
-//! acknowledgement policies, and TCP made of them. Pure: everything takes `now`.
+//! Transports with replaceable parts: congestion control, loss recovery, pacing and acknowledgement policies,
+//! and QUIC and TCP made of them. Pure: everything takes `now`.
 //!
 //! ```text
 //! quic           lab-quic: profiles of QUIC stacks, options, the parts of a connection
@@ -55,5 +55,5 @@ pub use workload::Samples;
 /// The stacks of this crate.
 pub static STACKS: &[&dyn NativeStack] = &[&quic::LabQuic, &tcp::LabTcp, &datagram::LabUdp];
 
-/// Those that carry tunnels.
+/// Stacks that carry tunnels.
 pub static CARRIERS: &[&dyn CarrierStack] = &[&quic::LabQuic];

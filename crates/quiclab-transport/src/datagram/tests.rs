@@ -28,7 +28,7 @@ fn datagrams(rate: DataRate, duration: Duration, pauses: Option<(Duration, Durat
 /// Packets with the times at which they were sent.
 type Sent = Vec<(Time, Box<Packet>)>;
 
-/// Wakes `endpoint` until it wants nothing more; what it sent with the times.
+/// Wakes `endpoint` until it has no deadline; returns the packets sent with the times.
 fn drain(endpoint: &mut dyn Endpoint) -> Sent {
     let (mut out, mut sent) = (Outputs::default(), Vec::new());
     while let Some(now) = endpoint.next_wake() {
@@ -75,7 +75,7 @@ fn periods_of_sending_and_pauses_alternate() {
     assert_eq!(times, [0, 1, 2, 5, 6, 7, 10].map(|millis| us(1000 + millis * 1000)));
 }
 
-/// What a source sends at 8 Mbit/s, and a sink that waits for it.
+/// Packets of a source at 8 Mbit/s, and a sink that waits for them.
 fn sent_and_sink(duration: Duration) -> (Sent, Box<dyn Endpoint>) {
     let workload = datagrams(DataRate::from_mbps(8), duration, None);
     let mut sink = end(Role::Client, &workload);
@@ -95,7 +95,7 @@ fn delays_jitter_and_losses_are_those_of_what_arrives() {
         assert_eq!(sink.counters().balance(), (0, 0));
     }
     assert_eq!(metric(sink.as_mut(), "lost_packets"), Some(1.0), "number 1 so far");
-    // the last is lost: 3 s after the end at 6 ms, the time of the last arrival counts, 4 + 12 ms
+    // the last is lost: 3 s after the end at 6 ms, the time of the last arrival is used, 4 + 12 ms
     assert_eq!(sink.next_wake(), Some(us(6_000 + 3_000_000)));
     drain(sink.as_mut());
     assert_eq!(metric(sink.as_mut(), "lost_packets"), Some(2.0));
@@ -138,7 +138,7 @@ fn ping_over_icmp() {
     ping_measures_the_round_trip_and_counts_losses(PingProtocol::Icmp);
 }
 
-/// Type 8 asks, 0 answers; the identifier of flow 0 is 0 (RFC 792).
+/// Type 8 is the request, 0 the reply; the identifier of flow 0 is 0 (RFC 792).
 #[test]
 fn echoes_carry_identifier_and_type() {
     let (size, interval) = (ByteCount::from_bytes(56), Duration::from_secs(1));
