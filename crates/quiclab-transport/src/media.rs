@@ -1,5 +1,5 @@
-//! Media over RTP with SCReAM, "Self-Clocked Rate Adaptation for Multimedia" (RFC 8298, and version 2 in `v2`): video frames
-//! whose rate follows what the network takes.
+//! Media over RTP with SCReAM, "Self-Clocked Rate Adaptation for Multimedia" (RFC 8298, and version 2 in
+//! `v2`): video frames whose rate follows the capacity of the network.
 //!
 //! ```text
 //! source    frames at the target rate, cut into RTP packets
@@ -26,7 +26,7 @@
 //! | rate of the coder | varies around the target | each frame has target / frame rate exactly |
 //! | several streams | prioritised | one |
 //!
-//! Rates and delays are floats (bit/s, s), as the algorithm is defined.
+//! Rates and delays are floats (bit/s, s), as in the definition of the algorithm.
 
 mod control;
 mod flight;
@@ -55,30 +55,30 @@ const RAMP_UP_SPEED: DataRate = DataRate::from_bits_per_second(200_000);
 const TARGET_DELAY: Duration = Duration::from_millis(100);
 const TARGET_DELAY_V2: Duration = Duration::from_millis(60);
 
-/// What a media flow is configured to.
+/// Configuration of a media flow.
 #[derive(Clone, Copy, Debug)]
 struct Parameters {
-    /// Rates in bit/s, RTP headers included.
+    /// Rates in bit/s, including RTP headers.
     start_rate: f64,
     min_rate: f64,
     max_rate: f64,
-    /// Bit/s in a second.
+    /// Growth of the rate per second in bit/s.
     ramp_up_speed: f64,
     frame_rate: u32,
-    /// Largest RTP packet.
+    /// Maximum size of an RTP packet.
     mss: ByteCount,
     /// QDELAY_TARGET_LO in seconds.
     target_delay: f64,
-    /// ECN field of what is sent.
+    /// ECN field of packets.
     ecn: Ecn,
-    /// Version 2 of SCReAM.
+    /// Whether version 2 of SCReAM is used.
     is_v2: bool,
     start: Time,
     end: Time,
 }
 
 impl Parameters {
-    /// `None`: it is another workload.
+    /// Parameters of a media workload; `None` for other workloads.
     fn new(workload: &Workload, start: Time) -> Option<Self> {
         let &Workload::Media {
             start_rate,
@@ -119,10 +119,10 @@ impl Parameters {
     }
 }
 
-/// One end of a media flow, whose workload is valid.
+/// Builds one end of a media flow with a valid workload.
 ///
 /// # Panics
-/// If the workload is another.
+/// If the workload is not media.
 pub(crate) fn build(identity: &EndpointIdentity, workload: &Workload, start: Time) -> Box<dyn Endpoint> {
     let parameters = Parameters::new(workload, start).expect("the workload is media");
     match identity.role {
@@ -131,7 +131,7 @@ pub(crate) fn build(identity: &EndpointIdentity, workload: &Workload, start: Tim
     }
 }
 
-/// A time in seconds, at least 0.
+/// Converts seconds, at least 0, to a duration.
 fn seconds(seconds: f64) -> Duration {
     Duration::from_nanos_f64(seconds.max(0.0) * 1e9)
 }

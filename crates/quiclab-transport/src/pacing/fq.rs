@@ -15,7 +15,7 @@ use super::departure::DepartureClock;
 use super::{Pacer, PacingInput};
 use quiclab_core::{DataRate, Time};
 
-/// A pacer that gives each packet a departure time of its own.
+/// Pacer with a departure time for each packet.
 #[derive(Clone, Debug)]
 pub struct Fq {
     max_rate: Option<DataRate>,
@@ -23,7 +23,7 @@ pub struct Fq {
 }
 
 impl Fq {
-    /// `max_rate` is `SO_MAX_PACING_RATE`, or `maxrate` of the queueing discipline.
+    /// Makes the pacer; `max_rate` is `SO_MAX_PACING_RATE`, or `maxrate` of the queueing discipline.
     #[must_use]
     pub fn new(max_rate: Option<DataRate>) -> Self {
         Self { max_rate, departures: DepartureClock::default() }
