@@ -1,4 +1,4 @@
-//! lab-quic: QUIC with every part exchangeable.
+//! lab-quic: QUIC with replaceable parts.
 //!
 //! ```text
 //! endpoint ── an Endpoint of a connection and an application

@@ -1,4 +1,4 @@
-//! aioquic, in Python, after its sources on PyPI.
+//! aioquic, in Python, from its sources on PyPI.
 //!
 //! | release | draft | what differs from 0.9.25 |
 //! |---|---|---|
@@ -13,7 +13,7 @@
 use super::*;
 
 profile! {
-    /// The release of the Dual Connectivity study.
+    /// Release of the Dual Connectivity study.
     AIOQUIC: "aioquic",
         "aioquic 0.9.25, in Python: NewReno, pacing at cwnd / srtt, acknowledgements by a timer of 1 ms";
 
@@ -89,7 +89,7 @@ profile! {
 }
 
 profile! {
-    /// The last of draft 27; of draft 28, too.
+    /// Last release of draft 27; also of draft 28.
     AIOQUIC_0_8_8: "aioquic-0.8.8",
         "aioquic 0.8.8 (draft 27) and 0.9.0 (draft 28): as 0.9.25, with larger datagrams and initial RTT",
     base AIOQUIC;

@@ -1,9 +1,10 @@
 //! Chromium's QUIC: google/quiche at Chromium 111 (2023), and proto-quic at 60.0.3108 (2017, gQUIC 37).
 //!
-//! Client and server are one profile: flow control is that of the browser (Chromium `net/quic`), the rest that of
-//! the common code. The sample server's own windows, 64 KiB and 1 MiB (`quic/tools/quic_server.cc`), bound
-//! uploads and are not modelled. The server's datagrams grow from `kDefaultServerMaxPacketSize`, 1000 B, to the
-//! size of the client's first one (`QuicConnection::ProcessUdpPacket`): taken from the start here.
+//! Client and server are one profile: flow control is that of the browser (Chromium `net/quic`), the rest
+//! that of the common code. The sample server's own windows, 64 KiB and 1 MiB (`quic/tools/quic_server.cc`),
+//! limit uploads and are not modelled. The server's datagrams grow from `kDefaultServerMaxPacketSize`, 1000
+//! B, to the size of the client's first one (`QuicConnection::ProcessUdpPacket`), which is used from the
+//! start here.
 //!
 //! | what | Chromium | here |
 //! |---|---|---|
@@ -16,8 +17,8 @@
 //! | initial RTT of a repeated connection | of the earlier one (`initial_round_trip_time_us`) | 100 ms: set `initial_rtt` |
 //!
 //! The stored copy of quiche that was read is that of January 2023 (039c155d9adc) or, where a file has not
-//! changed since, a later one; it was not possible to read the copy of C43017f itself. That of proto-quic is from
-//! 2016 to 2017.
+//! changed since, a later one; the copy of C43017f itself could not be read. That of proto-quic is from 2016
+//! to 2017.
 
 use super::*;
 
