@@ -1,4 +1,4 @@
-//! lab-tcp: TCP as Linux speaks it, with every part exchangeable.
+//! lab-tcp: TCP as in Linux, with replaceable parts.
 //!
 //! ```text
 //! endpoint ── an Endpoint of a connection, TLS and an application

@@ -44,52 +44,52 @@ pub enum RttVariation {
 /// Estimates of the RTT from samples.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
-    /// `None` before the first sample.
+    /// Estimates; `None` before the first sample.
     sampled: Option<Sampled>,
-    /// RTT assumed before it.
+    /// RTT assumed before the first sample.
     initial: Duration,
-    /// Whose rules.
+    /// Rules for the variation.
     variation: RttVariation,
-    /// Variations in a probe timeout, and initial RTTs in the first one.
+    /// Number of variations in a probe timeout, and of initial RTTs in the first one.
     timeout: (u64, u64),
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Sampled {
-    /// As [`RttEstimator::latest`].
+    /// Latest sample, as in [`RttEstimator::latest`].
     latest: Duration,
-    /// `None` after persistent congestion, until the next sample.
+    /// Minimum RTT; `None` after persistent congestion, until the next sample.
     min: Option<Duration>,
     smoothed: Duration,
     variation: Duration,
-    /// When the first sample was taken.
+    /// Time of the first sample.
     first: Time,
 }
 
 impl RttEstimator {
-    /// `initial` is assumed before the first sample: 333 ms (RFC 9002 section 6.2.2).
+    /// Makes an estimator that assumes `initial` before the first sample: 333 ms in RFC 9002 section 6.2.2.
     #[must_use]
     pub fn new(initial: Duration) -> Self {
         Self { sampled: None, initial, variation: RttVariation::Rfc9002, timeout: (4, 3) }
     }
 
-    /// The same with the rules of `variation`.
+    /// Sets the rules of `variation`.
     #[must_use]
     pub fn with_variation(self, variation: RttVariation) -> Self {
         Self { variation, ..self }
     }
 
-    /// The same with `variations` of the RTT in a probe timeout (RFC 9002 section 6.2.1: 4), and a timeout of
-    /// `initial` initial RTTs before the first sample (RFC 9002: 3, as the variation is half of it then).
+    /// Sets the number of variations of the RTT in a probe timeout (RFC 9002 section 6.2.1: 4), and a timeout
+    /// of `initial` initial RTTs before the first sample (RFC 9002: 3, as the variation is half of it then).
     #[must_use]
     pub fn with_timeout(self, variations: u32, initial: u32) -> Self {
         Self { timeout: (u64::from(variations), u64::from(initial)), ..self }
     }
 
-    /// A sample: `latest` from sending to acknowledgement, of which the peer says it waited `ack_delay`,
-    /// and may have waited `max_ack_delay` at most (`None`: not limited yet). Only acknowledgements that
-    /// newly acknowledge their largest packet, and something ack-eliciting, give one (section 5.1). Returns the sample
-    /// that congestion control takes: `latest`, in picoquic less the delay; `None` if nothing is left of it.
+    /// Adds a sample: `latest` from sending to acknowledgement, of which the peer reports a delay of
+    /// `ack_delay`, limited to `max_ack_delay` (`None`: not limited yet). Only acknowledgements that newly
+    /// acknowledge their largest packet, and an ack-eliciting one, give a sample (section 5.1). Returns the
+    /// sample for congestion control: `latest`, in picoquic less the delay; `None` if nothing remains.
     pub fn on_sample(
         &mut self,
         now: Time,
@@ -111,7 +111,8 @@ impl RttEstimator {
             self.sampled = Some(Sampled { latest: sample, min, smoothed: latest, variation, first: now });
             return Some(latest);
         };
-        // the minimum is of unadjusted samples: the peer's word does not make it smaller (section 5.2)
+        // the minimum is of unadjusted samples: the delay reported by the peer does not make it smaller
+        // (section 5.2)
         let min = sampled.min.map_or(sample, |min| min.min(sample));
         sampled.min = Some(min);
         let delay = max_ack_delay.map_or(ack_delay, |max| ack_delay.min(max));
@@ -129,62 +130,62 @@ impl RttEstimator {
         Some(latest)
     }
 
-    /// Persistent congestion is established: the path may be another one (section 5.2).
+    /// Handles persistent congestion: the path may have changed (section 5.2).
     pub fn on_persistent_congestion(&mut self) {
         if let Some(sampled) = &mut self.sampled {
             sampled.min = None;
         }
     }
 
-    /// Acknowledgements take another way than before: the next sample is the new minimum
+    /// Handles a change of the path of acknowledgements: the next sample is the new minimum
     /// (draft-ietf-quic-multipath-21 section 5.4).
     pub fn on_another_way_back(&mut self) {
         self.on_persistent_congestion();
     }
 
-    /// The latest sample, in aioquic less the ACK delay; `None` before the first.
+    /// Latest sample, in aioquic less the ACK delay; `None` before the first.
     #[must_use]
     pub fn latest(&self) -> Option<Duration> {
         self.sampled.map(|sampled| sampled.latest)
     }
 
-    /// The smallest sample; `None` before the first, and after persistent congestion before the next.
+    /// Minimum of the samples; `None` before the first, and after persistent congestion before the next.
     #[must_use]
     pub fn min(&self) -> Option<Duration> {
         self.sampled?.min
     }
 
-    /// The smoothed RTT; `None` before the first sample.
+    /// Smoothed RTT; `None` before the first sample.
     #[must_use]
     pub fn smoothed(&self) -> Option<Duration> {
         self.sampled.map(|sampled| sampled.smoothed)
     }
 
-    /// The smoothed RTT, or the initial one.
+    /// Smoothed RTT, or the initial one.
     #[must_use]
     pub fn smoothed_or_initial(&self) -> Duration {
         self.smoothed().unwrap_or(self.initial)
     }
 
-    /// rttvar: the mean deviation, half of the initial RTT before the first sample.
+    /// Mean deviation (rttvar), half of the initial RTT before the first sample.
     #[must_use]
     pub fn variation(&self) -> Duration {
         self.sampled.map_or(self.initial / 2, |sampled| sampled.variation)
     }
 
-    /// When the first sample was taken.
+    /// Time of the first sample.
     #[must_use]
     pub fn first_sample(&self) -> Option<Time> {
         self.sampled.map(|sampled| sampled.first)
     }
 
-    /// max(smoothed, latest): what time thresholds are multiples of (section 6.1.2).
+    /// max(smoothed, latest), of which time thresholds are multiples (section 6.1.2).
     #[must_use]
     pub fn conservative(&self) -> Duration {
         self.sampled.map_or(self.initial, |sampled| sampled.smoothed.max(sampled.latest))
     }
 
-    /// smoothed + max(4 rttvar, granularity): the PTO without ACK delay and backoff (section 6.2.1).
+    /// PTO base, smoothed + max(4 rttvar, granularity), without ACK delay and backoff (section 6.2.1).
     #[must_use]
     pub fn pto_base(&self) -> Duration {
         let (variations, initial) = self.timeout;

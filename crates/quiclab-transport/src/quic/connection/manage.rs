@@ -210,7 +210,7 @@ impl Connection {
         }
     }
 
-    /// Whether frames may be queued for the path, which is not abandoned.
+    /// Whether frames may be queued for `path`, as it is not abandoned.
     fn is_kept(&self, path: usize) -> bool {
         self.management.is_none() || self.paths[path].managed.is_in_use()
     }

@@ -1,4 +1,4 @@
-//! Resets and requests to stop, by hand.
+//! Resets and STOP_SENDING by hand.
 
 use super::*;
 
@@ -62,7 +62,7 @@ fn a_request_to_stop_is_answered_with_a_reset() {
     arrive(&mut streams, &QuicFrame::StopSending { stream_id: 0, error_code: 0 }).unwrap();
     assert_eq!(events(&mut streams), [StreamEvent::Stopped { id }]);
     assert_eq!(control(&mut streams), [reset_frame(0, 1000)]);
-    // the other direction goes on
+    // the other direction continues
     arrive(&mut streams, &stream(0, 0, 10, true)).unwrap();
     assert_eq!(events(&mut streams), [StreamEvent::Received { id, bytes: 10, end: true }]);
 }

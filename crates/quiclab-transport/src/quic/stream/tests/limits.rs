@@ -77,7 +77,7 @@ fn credit_is_given_back_as_data_are_read() {
     arrive(&mut server, &stream(0, 99, 1, false)).unwrap();
     assert_eq!(control(&mut server), [QuicFrame::MaxStreamData { stream_id: 0, maximum: 900 }]);
     arrive(&mut server, &stream(0, 100, 100, true)).unwrap();
-    // nothing more comes on the stream
+    // the stream has ended
     assert_eq!(control(&mut server), [QuicFrame::MaxData { maximum: 1800 }]);
     server.on_lost(&SentFrame::MaxStreamData { id: StreamId(0), maximum: 900 });
     server.on_lost(&SentFrame::MaxData { maximum: 1800 });
