@@ -149,7 +149,7 @@ impl Channel {
         }
     }
 
-    /// Delivers, loses, acknowledges or duplicates a random packet.
+    /// Delivers, acknowledges, declares lost or drops a random packet.
     fn packet(&mut self) {
         let index = self.below(self.packets.len());
         let action = self.below(8);
