@@ -87,7 +87,7 @@ impl Handshake {
         Self { sent, arrived, capable: true, trusted: true, option: false }
     }
 
-    /// State of a client; `None` unless the SYN-ACK agrees to AccECN (table 2).
+    /// Makes the state of a client: a SYN-ACK agrees to AccECN (table 2).
     pub(super) fn of_client(sent: Ecn, syn_ack: &Segment, arrived: Ecn) -> Self {
         let has_option = matches!(syn_ack.options.as_deref(), Some(SegmentOptions::Syn { accecn: true, .. }));
         let mut handshake = Self { option: has_option, ..Self::new(sent, arrived) };

@@ -20,7 +20,7 @@ use quiclab_core::{Duration, SegmentOptions, Time};
 /// `tcp_syn_retries` and `tcp_synack_retries` (Documentation/networking/ip-sysctl.rst).
 const SYN_RETRIES: u32 = 6;
 const SYN_ACK_RETRIES: u32 = 5;
-/// Maximum age of an echo in milliseconds that gives an RTT (`tcp_rtt_tsopt_us`: microseconds in an `int`).
+/// Age of an echo in milliseconds at which it gives no RTT (`tcp_rtt_tsopt_us`: microseconds in an `int`).
 const OLDEST_ECHO: u32 = i32::MAX as u32 / 1000;
 /// MSS of a peer that announces none (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u16 = 536;

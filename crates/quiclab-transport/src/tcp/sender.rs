@@ -328,7 +328,7 @@ impl Sender {
         }
     }
 
-    /// State that the kernel saves at the end of the connection.
+    /// State that the kernel evaluates at the end of the connection.
     pub(crate) fn ended(&self) -> FinalState {
         let segments = |bytes: u64| u32::try_from(bytes / self.payload).unwrap_or(u32::MAX);
         FinalState {

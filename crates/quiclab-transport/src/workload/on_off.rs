@@ -1,27 +1,29 @@
-//! On and off: the client asks for a burst, waits for all of it, thinks, and asks for the next, on one connection.
+//! On and off: the client requests a burst, waits for all of it and for a think time, and requests the next,
+//! on one connection.
 //!
-//! An on period is as long as the network needs for the burst; think times are exponentially distributed, without the heavy
-//! tail of Barford and Crovella, "Generating Representative Web Workloads for Network and Server Performance Evaluation"
-//! (SIGMETRICS 1998). After `duration` no further burst is requested; the present one is completed.
+//! An on period is as long as the network needs for the burst; think times are exponentially distributed,
+//! without the heavy tail of Barford and Crovella, "Generating Representative Web Workloads for Network and
+//! Server Performance Evaluation" (SIGMETRICS 1998). After `duration` no further burst is requested; the
+//! current one is completed.
 
 use super::request_response::RESPONSES;
 use super::{Application, Command, Outcome, Samples};
 use quiclab_core::{ByteCount, Duration, Metrics, RandomStream, Time};
 
-/// The end that asks.
+/// Client, which requests bursts.
 pub(super) struct Client {
     request: u64,
     burst: u64,
     /// Mean of the think times.
     think_time: Duration,
-    /// When no further burst is asked for.
+    /// Time after which no burst is requested.
     end: Time,
     random: RandomStream,
-    /// Bytes of the present burst still to come; 0: it thinks.
+    /// Missing bytes of the current burst; 0: during a think time.
     expected: u64,
-    /// When the present burst was asked for.
+    /// Time at which the current burst was requested.
     asked: Time,
-    /// When it has thought enough; `None` while a burst is awaited.
+    /// End of the think time; `None` while a burst is awaited.
     resume: Option<Time>,
     times: Samples,
     outcome: Outcome,
@@ -48,7 +50,7 @@ impl Client {
         }
     }
 
-    /// Asks for the next burst, or ends.
+    /// Requests the next burst, or ends.
     fn ask(&mut self, now: Time) -> Command {
         self.resume = None;
         if now >= self.end {
@@ -113,16 +115,16 @@ impl Application for Client {
     }
 }
 
-/// A time drawn from the exponential distribution of this mean.
+/// Draws a time from the exponential distribution with this mean.
 fn exponential(mean: Duration, random: &mut RandomStream) -> Duration {
     Duration::from_nanos((mean.as_nanos() as f64 * -libm::log(1.0 - random.uniform())) as u64)
 }
 
-/// The end that answers.
+/// Server, which responds.
 pub(super) struct Server {
     request: u64,
     burst: u64,
-    /// Bytes of the present request still to come.
+    /// Missing bytes of the current request.
     expected: u64,
     outcome: Outcome,
 }

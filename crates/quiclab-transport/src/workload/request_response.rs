@@ -1,9 +1,9 @@
-//! Requests and responses on one connection: the client asks, waits for the whole answer, pauses, and
-//! asks again.
+//! Requests and responses on one connection: the client sends a request, waits for the whole response,
+//! pauses, and sends the next.
 //!
-//! The response time of a request is the time from handing it to the transport to reading the last byte
-//! of its response. The first request is handed over once the connection is ready: its response time
-//! holds no handshake.
+//! The response time of a request is the time from passing it to the transport to reading the last byte of
+//! its response. The first request is passed once the connection is ready: its response time excludes the
+//! handshake.
 
 use super::{Application, Command, Outcome, Samples};
 use quiclab_core::{ByteCount, Duration, Metrics, Time};
@@ -18,18 +18,18 @@ quiclab_core::metrics! {
     }
 }
 
-/// The end that asks.
+/// Client, which sends requests.
 pub(super) struct Client {
     request: u64,
     response: u64,
     pause: Duration,
-    /// Requests not yet sent.
+    /// Number of requests not yet sent.
     left: u32,
-    /// Bytes of the present response still to come; 0: none is awaited.
+    /// Missing bytes of the current response; 0: none is awaited.
     expected: u64,
-    /// When the present request was sent.
+    /// Time at which the current request was sent.
     asked: Time,
-    /// When the pause is over; `None` outside a pause.
+    /// End of the pause; `None` outside a pause.
     resume: Option<Time>,
     times: Samples,
     outcome: Outcome,
@@ -127,13 +127,13 @@ impl Application for Client {
     }
 }
 
-/// The end that answers.
+/// Server, which responds.
 pub(super) struct Server {
     request: u64,
     response: u64,
-    /// Bytes of the present request still to come.
+    /// Missing bytes of the current request.
     expected: u64,
-    /// Requests not yet complete.
+    /// Number of requests not yet complete.
     left: u32,
     outcome: Outcome,
 }

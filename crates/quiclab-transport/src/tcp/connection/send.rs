@@ -142,7 +142,7 @@ impl Connection {
         self.segment_with(now, &transmission, blocks)
     }
 
-    /// Sends an acknowledgement of a part of the received data; the delayed one remains due
+    /// Makes an acknowledgement of a part of the received data; the delayed one remains due
     /// (`__tcp_send_ack`).
     fn prior_ack(&mut self, now: Time, prior: PriorAck) -> Departure {
         let halves = self.halves.as_mut().expect("only an open connection acknowledges");

@@ -121,7 +121,7 @@ impl Scoreboard {
         self.duplicates += u32::from(counts);
         counts
     }
-    /// Removes at most `count` duplicates; returns the number before.
+    /// Removes at most `count` duplicates; returns the number removed.
     pub(super) fn remove_duplicates(&mut self, count: u32) -> u32 {
         let removed = count.min(self.duplicates);
         self.duplicates -= removed;
@@ -269,8 +269,8 @@ impl Scoreboard {
         marks.first = first;
     }
 
-    /// Marks a segment lost; also its retransmission if that is in flight. Returns whether a segment was
-    /// declared lost, and whether it was a retransmission.
+    /// Marks a segment lost, or the retransmission in flight of one that is already lost. Returns whether a
+    /// segment was declared lost, and whether it was a retransmission.
     pub(super) fn mark_lost(&mut self, index: usize) -> (bool, bool) {
         let segment = &mut self.segments[index];
         let marks = &mut segment.marks;
