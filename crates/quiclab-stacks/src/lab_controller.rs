@@ -6,11 +6,11 @@
 //!
 //! | contract of the controller | here |
 //! | --- | --- |
-//! | positions are packet numbers | packets that count as in flight, numbered from 0: the numbers of QUIC start anew in each packet number space |
-//! | an ACK comes after its losses were marked | the stacks look for losses after the batch: they are told with the next ACK |
+//! | positions are packet numbers | packets that count as in flight, numbered from 0: the numbers of QUIC restart in each packet number space |
+//! | an ACK comes after its losses were marked | the stacks detect losses after the batch: they are reported with the next ACK |
 //! | smoothed RTT | that before the ACK: the stacks update it after the batch |
-//! | `on_spurious` | noq only, at the time of the last packet or ACK; quinn does not tell |
-//! | `on_idle`, `on_application_limited` | never: neither stack tells |
+//! | `on_spurious` | noq only, at the time of the last packet or ACK; quinn does not report it |
+//! | `on_idle`, `on_application_limited` | never: neither stack reports these |
 //! | pacing rate and send quantum | noq's pacer follows them; quinn's paces at 1.25 cwnd per smoothed RTT |
 
 use crate::options::Options;

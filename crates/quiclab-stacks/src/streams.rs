@@ -2,12 +2,12 @@
 //!
 //! | [`Streams`] | here |
 //! | --- | --- |
-//! | the length of a write | as many zeros; what the library does not take now waits until the stream is writable |
+//! | the length of a write | as many zeros; those that the library does not take now wait until the stream is writable |
 //! | the label of a stream | the first [`LABEL_BYTES`] bytes of its opener, the lowest first, within their length |
-//! | what a datagram says | its first bytes: [`Datagram::header`] |
-//! | `finish` | as soon as the library has taken what was written |
+//! | label of a datagram | its first bytes: [`Datagram::header`] |
+//! | `finish` | as soon as the library has taken all data written |
 //! | priority: urgency, then streams in full, the oldest first, then incremental ones in turn | a priority of the library for each level; in a level, one for each stream that is not incremental |
-//! | bytes that wait | the library does not say what it has and has not sent: of all that is not acknowledged, what is not in flight |
+//! | bytes that wait | the library does not report bytes taken and not sent: bytes not acknowledged less those in flight |
 //!
 //! An application learns of a bidirectional stream when its label has arrived, or its end. The bytes missing in a request shorter
 //! than a label are 0: a request for a resource has at least three bytes with its frame, and a page has at most 100 001 resources.

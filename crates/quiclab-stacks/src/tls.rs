@@ -3,7 +3,7 @@
 //! Real TLS is used because it costs little and keeps packets as they are on the wire; a simulation only has
 //! to remove its randomness:
 //!
-//! | what varies | here |
+//! | source of variation | here |
 //! | --- | --- |
 //! | random numbers, key shares | from the endpoint's stream ([`crate::seeded`]) |
 //! | certificate | one, embedded; Ed25519, since ECDSA signatures vary in length and would change traces |

@@ -1,13 +1,13 @@
 //! Web pages and the protocols that transfer them.
 //!
 //! ```text
-//! page       what there is on a page, and what leads to what
-//! browser, server   what is asked for and answered, in any protocol
+//! page       resources of a page, and their dependencies
+//! browser, server   requests and responses, in any protocol
 //! on_streams both ends on the streams of QUIC, in either mapping:
 //! h3         HTTP/3 (RFC 9114)
-//! gquic      HTTP on Google QUIC: headers on one stream, bodies on their own
+//! gquic      HTTP on Google QUIC: headers on one stream, bodies on separate ones
 //! h2         HTTP/2 on a byte stream (RFC 9113)
-//! origins    the connections to several servers as one endpoint
+//! origins    connections to several servers as one endpoint
 //! ```
 //!
 //! Bodies and header sections are lengths. The section of a request identifies its resource: a value beside

@@ -2,8 +2,8 @@
 //! to the transport's congestion control.
 //!
 //! ```text
-//! source        the encoder: when frames are captured and how large they are
-//! reception     the end that receives: frames that are complete, their delays, what is late
+//! source        encoder: capture times and sizes of frames
+//! reception     receiving end: complete frames, their delays, late frames
 //! on_streams    both ends, a stream for each frame
 //! on_datagrams  both ends, a frame in DATAGRAM frames
 //! on_bytes      both ends on a byte stream, frame after frame
@@ -11,16 +11,16 @@
 //!
 //! | | source | here |
 //! | --- | --- | --- |
-//! | sizes of frames | RFC 8593 section 5: Laplace distribution around the mean, scale 0.15 | the same, cut at 0 and twice the mean, so that the mean is that of the rate |
+//! | sizes of frames | RFC 8593 section 5: Laplace distribution around the mean, scale 0.15 | the same, limited to 0 and twice the mean, so that the mean is that of the rate |
 //! | times of frames | RFC 8593 section 5: Laplace distribution around the interval | exact intervals |
 //! | key frames | none in RFC 8593, but larger frames after a change of the rate | periodic, and none after a change |
 //! | the encoder follows a rate | RFC 8593 section 5: not more often than every 200 ms | the same |
-//! | what waits | RFC 8298 section 4.1.3 (TX_QUEUE_SIZE_FACTOR): each bit takes 1 bit/s from the rate | the same |
-//! | which rate | W3C WebTransport `estimatedSendRate`, whose computation it leaves open | mean over the 200 ms of the smaller of pacing rate and cwnd / srtt ([`quiclab_core::RecoveryState::send_rate`]), as the frames see it |
-//! | frames on streams | draft-ietf-moq-transport, "Object Data Model": a frame is an object; objects that depend on all before them in a group are sent on its stream | each frame is an object of its own subgroup, on its own stream, so that each can be given up alone and none waits for another |
-//! | frames in datagrams | the same draft: an object in one datagram | a frame is cut into datagrams, as in RTP |
+//! | waiting bits | RFC 8298 section 4.1.3 (TX_QUEUE_SIZE_FACTOR): each bit reduces the rate by 1 bit/s | the same |
+//! | rate | W3C WebTransport `estimatedSendRate`, whose computation is not specified | mean over the 200 ms of the smaller of pacing rate and cwnd / srtt ([`quiclab_core::RecoveryState::send_rate`]), as measured at the frames |
+//! | frames on streams | draft-ietf-moq-transport, "Object Data Model": a frame is an object; objects that depend on all before them in a group are sent on its stream | each frame is an object of its own subgroup, on its own stream, so that each can be dropped alone and none waits for another |
+//! | frames in datagrams | the same draft: an object in one datagram | a frame is divided into datagrams, as in RTP |
 //! | a frame is late | the same draft, delivery timeout: the publisher resets the stream | the same with `drop_late` |
-//! | what a receiver must know of a frame | headers of objects | part of the frame's bytes; [`HEADER`] bytes of a stream on real stacks, `Datagram::HEADER` of a datagram |
+//! | information for the receiver of a frame | headers of objects | part of the frame's bytes; [`HEADER`] bytes of a stream on real stacks, `Datagram::HEADER` of a datagram |
 //! | subscription | SUBSCRIBE | none: the sender begins when it is connected |
 
 mod on_bytes;

@@ -2,27 +2,27 @@
 //! `v2`): video frames whose rate follows the capacity of the network.
 //!
 //! ```text
-//! source    frames at the target rate, cut into RTP packets
-//! queue     RTP packets that wait for window and pacer; given up when they are too old
-//! sender    the end that sends: joins the parts
-//! flight    what was sent: acknowledged, lost, in flight; RTT and queueing delay
-//! control   what a version of SCReAM decides
+//! source    frames at the target rate, divided into RTP packets
+//! queue     RTP packets that wait for window and pacer; discarded when they are too old
+//! sender    sending end: combines the parts
+//! flight    packets sent: acknowledged, lost, in flight; RTT and queueing delay
+//! control   decisions of a version of SCReAM
 //! v1        version 1, of trend, target, window and rate
-//! trend     whether the queueing delay grows (section 4.1.2.1)
-//! target    the queueing delay aimed at: competing flows (section 4.1.2.2)
+//! trend     trend of the queueing delay (section 4.1.2.1)
+//! target    target of the queueing delay: competing flows (section 4.1.2.2)
 //! window    network congestion control: the congestion window (sections 4.1.2.1, 4.1.2.4)
-//! rate      media rate control (section 4.1.3), with what it measures
-//! receiver  the end that receives: feedback (section 4.2, RFC 8888), what arrived, frames
+//! rate      media rate control (section 4.1.3), with its measurements
+//! receiver  receiving end: feedback (section 4.2, RFC 8888), arrivals, frames
 //! ```
 //!
 //! | | RFC 8298 | here |
 //! | --- | --- | --- |
-//! | rate change without fast increase | `delta_rate_t` is the current rate, corrected, and is added to the target | less the target, as in Ericsson's code: else the target grows without limit |
-//! | the same with packets waiting | | none upwards with more than 12 000 bit in the RTP queue (Ericsson) |
+//! | rate change without fast increase | `delta_rate_t` is the current rate, corrected, and is added to the target | less the target, as in Ericsson's code: otherwise the target grows without limit |
+//! | the same with packets waiting | | no increase with more than 12 000 bit in the RTP queue (Ericsson) |
 //! | feedback | RTCP, an acknowledgement vector | RFC 8888; each packet in two reports, so that one may be lost |
-//! | feedback stops | "a minimum send rate" | after 1 s without any, what is in flight is lost and the window the smallest |
-//! | packets that are too old | "SHOULD" discard | all that wait, if the oldest waits for 500 ms |
-//! | base delay | LEDBAT's: the smallest of ten minutes (RFC 6817) | the smallest; the clocks agree |
+//! | feedback stops | "a minimum send rate" | after 1 s without any, packets in flight are lost and the window is the minimum |
+//! | packets that are too old | "SHOULD" discard | all waiting ones, if the oldest has waited for 500 ms |
+//! | base delay | that of LEDBAT: minimum of ten minutes (RFC 6817) | minimum; the clocks agree |
 //! | rate of the coder | varies around the target | each frame has target / frame rate exactly |
 //! | several streams | prioritised | one |
 //!

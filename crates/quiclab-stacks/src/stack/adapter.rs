@@ -3,15 +3,15 @@
 //! The types have the same names and are different types, so this file is compiled twice: as a module of each stack's
 //! module, from which it takes (`super`) its library as `proto`, its `NAME`, its `INFO` and the differences:
 //!
-//! | function | what differs |
+//! | function | difference |
 //! | --- | --- |
-//! | `set_id_generator` | how the factory of connection IDs is passed |
+//! | `set_id_generator` | type of the factory of connection IDs |
 //! | `token_key` | the key of address-validation tokens, which are not used |
 //! | `endpoint` | noq takes the seed from the configuration only |
-//! | `handle` | noq wants the addresses of both ends as one value |
-//! | `Paths` | which path a datagram takes, and what a client does with several |
-//! | `transmit` | noq tells its congestion controller what is in flight, of quinn the gauge must be told |
-//! | `write` | the type of a list of chunks, and of what was written |
+//! | `handle` | noq takes the addresses of both ends as one value |
+//! | `Paths` | path of a datagram, and actions of a client with several |
+//! | `transmit` | noq reports the bytes in flight to its congestion controller; for quinn they must be counted |
+//! | `write` | the type of a list of chunks, and of the number of bytes written |
 //! | `snapshot` | noq has recovery state and statistics by path |
 
 use super::observed::Observed;

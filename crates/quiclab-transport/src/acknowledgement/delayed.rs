@@ -11,8 +11,8 @@
 //! | wait | < 500 ms | 40 to 200 ms, adapted | as Linux |
 //! | behind a gap | each at once | first three, then merged for 5 % of the RTT (33 % since 6.18), 1 ms at most | as Linux |
 //! | gap filled | at once | at once when nothing is out of order any more | as Linux |
-//! | pingpong | | after 1 answer (3 from 5.1 to 5.19) | after 1 |
-//! | merged ACK before a distant block changes | | leaves before the change | leaves after it |
+//! | pingpong | | after 1 response (3 from 5.1 to 5.19) | after 1 |
+//! | merged ACK before a distant block changes | | sent before the change | sent after it |
 //! | full segment with PSH | | acknowledged when it is read, since 6.6 | by release |
 //! | quick mode counts | | segments sent (since 6.6 only with an ACK due) | as 6.6 |
 //! | clock of the gaps | | jiffies | nanoseconds |
@@ -23,8 +23,8 @@
 //! | | FreeBSD `DELAY_ACK` | Windows | macOS `tcp_cc_delay_ack`, `tcp_output` | here |
 //! |---|---|---|---|---|
 //! | counts | segments | segments | bytes, in full segments | as the system |
-//! | at once besides | gaps, duplicates | | gaps, duplicates, 16 ACKs after them, after a wait and at the start; PSH that is read | as the system; Windows as FreeBSD |
-//! | application that reads late | | | fewer ACKs, two per RTT at least | applications read at once |
+//! | at once besides | gaps, duplicates | | gaps, duplicates, 16 ACKs after them, after a wait and at the start; PSH when read | as the system; Windows as FreeBSD |
+//! | application that reads late | | | fewer ACKs, at least two per RTT | applications read at once |
 //! | larger window | when a quarter of the buffer is free | | at once | as Linux |
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Acknowledgement as requested by the peer: ACK_FREQUENCY and IMMEDIATE_ACK
 //! (draft-ietf-quic-ack-frequency-11 sections 4 to 6).
 //!
-//! | What | Here | draft |
+//! | Aspect | Here | draft |
 //! | --- | --- | --- |
 //! | before the first request | every second packet, max_ack_delay, gaps and CE at once | RFC 9000 section 13.2.1 |
 //! | Ack-Eliciting Threshold t | at once when more than t packets wait | the same |
-//! | Reordering Threshold r >= 2 | at once when it makes the sender see a new loss | section 6.2, see below |
+//! | Reordering Threshold r >= 2 | at once when the sender detects a new loss by it | section 6.2, see below |
 //! | r = 1, r = 0 | at once on any gap; never | the same |
-//! | CE mark | at once if the packet before had none | section 6.3 |
+//! | CE mark | at once if the previous packet had none | section 6.3 |
 //! | an obsolete request | ignored, by its sequence number | section 4 |
 //!
 //! Section 6.2: with r >= 2 the *largest reported* number is the largest acknowledged - r + 1: the sender,

@@ -1,12 +1,12 @@
 //! Acknowledgement after a fraction of the RTT, or a number of packets: ACK decimation, as in Chromium
 //! (`QuicReceivedPacketManager::MaybeUpdateAckTimeout`).
 //!
-//! | What | Here (`chromium`) | Chromium |
+//! | Aspect | Here (`chromium`) | Chromium |
 //! | --- | --- | --- |
 //! | first 100 packets | every 2, or max_ack_delay | the same (`kMinReceivedBeforeAckDecimation`), by packet number |
 //! | after them | every 10, or RTT / 4, at most max_ack_delay | the same (`kMaxRetransmittablePacketsBeforeAck`, 0.25) |
-//! | which RTT | smoothed; unknown: max_ack_delay | smallest |
-//! | shortest delay | 1 ms | `kAlarmGranularity`, 1 ms |
+//! | RTT | smoothed; unknown: max_ack_delay | minimum |
+//! | minimum delay | 1 ms | `kAlarmGranularity`, 1 ms |
 //! | a new gap | the packet after it and the next three at once | the same (`kMaxPacketsAfterNewMissing`, 4) |
 //! | a gap is filled | at once | at once if the gap has been reported |
 //! | CE mark | at once | at once |

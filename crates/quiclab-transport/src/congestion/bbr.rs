@@ -11,10 +11,10 @@
 //! STARTUP    2.885 times the bandwidth, until it has grown by less than 25 % for three rounds
 //! DRAIN      1/2.885 times, until no more than the BDP is in flight
 //! PROBE_BW   1.25, 0.75 and six times 1, about one RTT each
-//! PROBE_RTT  four packets in flight for 200 ms and a round, when the smallest RTT is 10 s old
+//! PROBE_RTT  four packets in flight for 200 ms and a round, when the minimum RTT is 10 s old
 //! ```
 //!
-//! Three implementations; each file says which version was read and what is left out:
+//! Three implementations; each file says which version was read and what is omitted:
 //!
 //! |                   | [`BbrLinux`]             | [`BbrChromium`]               | [`BbrPicoquic`]              |
 //! |-------------------|--------------------------|-------------------------------|------------------------------|
@@ -29,7 +29,7 @@
 //! | 0.75 ends         | after an RTT or at the BDP | after an RTT or at the BDP | after an RTT, if at the BDP  |
 //! | window            | 2 BDP + aggregation + 3 quanta, even | 2 BDP + aggregation | 2 BDP + 3 quanta             |
 //! | recovery          | one round of conservation, then slow start; window restored | after startup, a second window: conservation, then growth | none; losses above 20 %: half |
-//! | timeout           | what is in flight + 1    | nothing                       | 2 x 1536 B, drain            |
+//! | timeout           | in flight + 1            | nothing                       | 2 x 1536 B, drain            |
 //! | PROBE_RTT         | 10 s, ends on the clock  | the same, one packet more     | 10 s and 20 RTT; 5 % tolerance |
 //! | quantum           | 1 ms, 1 or 2 to 127 packets | the pacer's                | 1, 2 packets, 1 ms up to 64 KiB |
 //! | policer (lt_bw)   | yes                      | no                            | yes, differs (`policer.rs`)   |

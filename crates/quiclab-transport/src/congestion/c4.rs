@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! signals   excessive delay, losses and marks, with the thresholds that the sensitivity sets (section 5)
-//! machine   the states, the eras, and the transitions (sections 3.2, 4)
+//! machine   states, eras and transitions (sections 3.2, 4)
 //! ```
 //!
 //! Two variables control the sender: the *nominal rate*, which measurements raise and congestion lowers, and
@@ -16,13 +16,13 @@
 //! | rate sample (3.1) | bytes by the larger of RTT and send delay | by the larger of receive and send interval | as picoquic: [`RateSample`] |
 //! | nominal rate rises (3.1) | pseudocode: if it is *above* the sample; text: only rises | if below | if below |
 //! | window (4.1) | (rate + margin) x nominal max RTT | rate x (nominal max RTT + margin) | as picoquic: the margin is a time |
-//! | window of Probing and Pushing (4.6, 4.7) | by `alpha` | by a packet at least | as picoquic: 17/16 of two packets are two, and the rate would never grow |
+//! | window of Probing and Pushing (4.6, 4.7) | by `alpha` | by at least a packet | as picoquic: 17/16 of two packets are two, and the rate would never grow |
 //! | before an estimate (4.1) | rate of the interface | 128 KiB/s | the transport's pacer, from the window |
 //! | growth that counts in Initial (4.2) | "does not increase" | 5/4 in an era | 5/4 |
-//! | eras of Initial that count (4.2) | not limited by the application | the rate grew, or more arrived than the rate brings in the smallest RTT | either |
-//! | `initial_cwnd` grows (4.2) | with each acknowledgement | with each acknowledgement | while half of it was in flight in this era or the last, as Linux's slow start (`tcp_is_cwnd_limited`): a window that is not used would grow without limit |
-//! | high jitter (4.4.1) | running min RTT against nominal max RTT | the same | against the largest RTT that counted in the nominal max RTT since the last Recovery: what Initial leaves in it is half of its window, which is no RTT that was seen |
-//! | RTTs of Resuming (3.2) | of packets sent no faster than the nominal rate | not taken: "alpha" 3 | not taken |
+//! | eras of Initial that count (4.2) | not limited by the application | the rate grew, or more arrived than the rate permits in the minimum RTT | either |
+//! | `initial_cwnd` grows (4.2) | with each acknowledgement | with each acknowledgement | while half of it was in flight in this era or the last, as Linux's slow start (`tcp_is_cwnd_limited`): an unused window would grow without limit |
+//! | high jitter (4.4.1) | running min RTT against nominal max RTT | the same | against the largest RTT that counted in the nominal max RTT since the last Recovery: Initial sets it to half of its window, which is not a measured RTT |
+//! | RTTs of Resuming (3.2) | of packets sent no faster than the nominal rate | not used: "alpha" 3 | not used |
 //! | Initial after high jitter (4.4.1) | after each Recovery; once (draft-huitema-ccwg-c4-design) | once, above 50 ms and below 1 MB/s | once |
 //! | draining (5.7) | 7/8 in the text, 3/4 in a table; after Initial, Pushing, or if the RTT falls | 7/8, after a signal in Recovery, which lasts longer | 7/8 after Initial and Pushing; no measure of a fallen RTT is stated |
 //! | end of Cruising (4.5) | two eras, and not limited by the application (4: "at least 4 RTT") | two | two |
@@ -38,8 +38,8 @@
 //! | rate of Probing after marks (4.6) | 33/32 once there were marks | after an excess in the last cycle | draft |
 //! | persistent congestion (5.5.2) | nominal rate "reset to" the recent maximum | if that is lower | as picoquic |
 //! | trimming (5.6) | halfway to the recent maximum after a cycle without growth | none | draft |
-//! | losses in Recovery, of what was sent before (4.4) | "can be ignored"; a probe succeeds if it "did not trigger any congestion event" | ignored | a probe with such losses fails; nothing else follows |
-//! | losses by timeout (5.3.1) | no reaction | none | none: also the RTO of TCP. Those that persistent congestion of QUIC consists of are found by an acknowledgement, and count |
+//! | losses in Recovery of packets sent before (4.4) | "can be ignored"; a probe succeeds if it "did not trigger any congestion event" | ignored | a probe with such losses fails; without further effect |
+//! | losses by timeout (5.3.1) | no reaction | none | none: also the RTO of TCP. Those that persistent congestion of QUIC consists of are detected by an acknowledgement, and count |
 //! | short RTTs (6.2, 6.3) | 3/64 more below 1 ms, for slow timers; floor of 1 ms | both | the floor |
 
 mod machine;

@@ -5,8 +5,8 @@
 //! | phase | window | until |
 //! |---|---|---|
 //! | Reconnaissance | slow start | the initial window is acknowledged: Unvalidated, if the RTT is that of the path |
-//! | Unvalidated | min(`max_jump`, saved window / 2), paced over the current RTT | it is sent, or the first of it is acknowledged, or an RTT is over |
-//! | Validating | slow start from what is in flight | the last packet of Unvalidated is acknowledged |
+//! | Unvalidated | min(`max_jump`, saved window / 2), paced over the current RTT | it is sent, or its first packet is acknowledged, or an RTT has elapsed |
+//! | Validating | slow start from the bytes in flight | the last packet of Unvalidated is acknowledged |
 //! | Safe Retreat, after congestion in the two | half of `PipeSize`; does not grow | the same; threshold: `PipeSize` times beta |
 //! | Normal | slow start | |
 //!
@@ -14,17 +14,17 @@
 //!
 //! | | RFC 9959 | here |
 //! |---|---|---|
-//! | initial data acknowledged (3.2) | all packets of the initial window | as many bytes as the initial window, those of the handshake included |
+//! | initial data acknowledged (3.2) | all packets of the initial window | as many bytes as the initial window, including those of the handshake |
 //! | the jump may wait (3.2) | until more is to be sent than the window permits | the same: until the window is used |
-//! | path confirmed (3.2, 4.2.1) | smallest RTT above half the saved one; ten times it indicates a change | both are asked when the jump is due; RTTs are not watched after it |
-//! | saved values: lifetime, endpoint, one user | MUST | a scenario says when they hold |
+//! | path confirmed (3.2, 4.2.1) | minimum RTT above half the saved one; ten times it indicates a change | both are checked when the jump is due; RTTs are not checked after it |
+//! | saved values: lifetime, endpoint, one user | MUST | a scenario determines when they apply |
 //! | `jump_cwnd` not above the window (3.3) | not said | no jump |
-//! | everything sent (3.3) | at the moment of the last packet | seen at the next acknowledgement; nothing is sent between them |
+//! | everything sent (3.3) | at the moment of the last packet | detected at the next acknowledgement; nothing is sent between them |
 //! | beta (3.5) | 0.5 to 1, by default 0.5 | that of the control: CUBIC 0.7 |
 //! | `W_max` of CUBIC after a retreat | not said | `PipeSize` (assumed) |
 //! | loss recovery (3.5) | no PRR; one packet at once | no PRR in TCP; no extra packet |
 //! | other limits (4.7) | "might need to update these mechanisms" | not changed: in lab-tcp the receive window grows as in Linux, from 65,535 B on, and limits a larger jump |
-//! | Normal after validation (3.7) | normal congestion control | slow start, which the first loss ends |
+//! | Normal after validation (3.7) | normal congestion control | slow start until the first loss |
 
 use super::Ack;
 use super::slow_start::{

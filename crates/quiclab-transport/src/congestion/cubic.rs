@@ -7,9 +7,9 @@
 //! |---|---|---|
 //! | arithmetic | floating point, bytes | integers, whole packets, jiffies |
 //! | β, C | 0.7, 0.4 | 717/1024, 410/1024 |
-//! | RTT added to the time | smoothed | smallest (of CUBIC's own) |
-//! | growth per packet acknowledged | (target - cwnd) / cwnd, target at most 1.5 cwnd | 1 / cnt, cnt = cwnd / (target - cwnd), 2 at least |
-//! | before the first reduction | K = 0 | and cnt at most 20: 5 % per round trip at least |
+//! | RTT added to the time | smoothed | minimum (that of CUBIC) |
+//! | growth per packet acknowledged | (target - cwnd) / cwnd, target at most 1.5 cwnd | 1 / cnt, cnt = cwnd / (target - cwnd), at least 2 |
+//! | before the first reduction | K = 0 | and cnt at most 20: at least 5 % per round trip |
 //! | α of the Reno estimate | 0.529, and 1 from the old window on | 8/15, always |
 //! | time that does not count | idle, and while the window is not used (section 5.8) | idle |
 //! | an undo restores (section 4.9) | window, threshold and curve | window and threshold |

@@ -7,7 +7,7 @@
 //! | share of marks | bytes | packets; all of an acknowledgement with ECE | packets that the receiver reports |
 //! | g, alpha at the start | 1/16, 1 | the same | the same |
 //! | arithmetic | | integers: 1024 is 1 | as Linux |
-//! | losses | as TCP: half (section 3.5) | half, also while the window is being reduced for marks; by the share of marks where a tail loss probe repaired one | half |
+//! | losses | as TCP: half (section 3.5) | half, also while the window is being reduced for marks; by the share of marks if a tail loss probe repaired one | half |
 
 use super::slow_start::SlowStartPolicy;
 use super::window::{Window, WindowSettings};

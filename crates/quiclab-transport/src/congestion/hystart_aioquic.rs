@@ -5,11 +5,11 @@
 //! | | aioquic | here |
 //! |---|---|---|
 //! | samples | raw RTTs, at most one each millisecond, the last five are kept | the same |
-//! | baseline | the smallest maximum of five so far | the same |
+//! | baseline | the minimum of the maxima of five so far | the same |
 //! | a rise | the minimum of the five is above the baseline by a quarter of it | the same |
-//! | no rise | a smaller one sets the count back to 0, none at all leaves it | the same |
-//! | exit | after the fifth, the threshold is the window *after* this acknowledgement has let it grow | the same: slow start ends when the next acknowledgement comes, before it counts |
-//! | later slow starts | none: it looks only while the threshold is unlimited | the same |
+//! | no rise | a smaller rise resets the count to 0, none does not change it | the same |
+//! | exit | after the fifth, the threshold is the window *after* this acknowledgement has increased it | the same: slow start ends when the next acknowledgement arrives, before it counts |
+//! | later slow starts | none: it is active only while the threshold is unlimited | the same |
 
 use super::slow_start::{SlowStartDecision, SlowStartInput, SlowStartPolicy};
 use quiclab_core::{Duration, Time};

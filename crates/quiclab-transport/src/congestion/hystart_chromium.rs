@@ -9,7 +9,7 @@
 //! | ACK train | none (removed in 2015) | yes |
 //! | test of the delay | once per round, at the 8th sample | at each from the 9th on |
 //! | small windows | count samples | count none |
-//! | end of a round | all that had left at its start is acknowledged; the next begins with the next ACK | what left later is acknowledged |
+//! | end of a round | all packets sent before its start are acknowledged; the next begins with the next ACK | a packet sent later is acknowledged |
 //!
 //! One difference: an increase found below 16 packets ends slow start at 16 packets; in Chromium at the next
 //! ACK. The effect is small: with 8 samples in a round, the window has 15 packets or more.

@@ -11,7 +11,7 @@
 //! | minimum of the round | over all its samples | over the first 8: the paper, and Linux before 5.16 (5.15.5) |
 //! | samples of the ACK that ends a round | of the next round | of the old one, which ends only if the window grows: Linux before 5.16 (5.15.5) |
 //! | test of the delay | from the 9th sample on, at each | at the 8th: Chromium; at the end of a round: the paper |
-//! | pacing rate for the cushion | 2 · window / srtt, now | Linux: that of the ACK before, 1.2 · near the threshold |
+//! | pacing rate for the cushion | 2 · window / srtt, now | Linux: that of the previous ACK, 1.2 · near the threshold |
 //! | times | exact | Linux: microseconds |
 
 use super::slow_start::{SlowStartDecision, SlowStartInput, SlowStartPolicy, increase_threshold};

@@ -6,9 +6,9 @@
 //!
 //! | | RFC 9406 | here |
 //! |---|---|---|
-//! | end of a round (4.2) | "when windowEnd is ACKed" | when something sent after its start is; that ACK is the first of the next round |
+//! | end of a round (4.2) | "when windowEnd is ACKed" | when a packet sent after its start is; that ACK is the first of the next round |
 //! | L (4.3) | RECOMMENDED: 8 without pacing, infinite with | the same |
-//! | slow starts (4.3) | SHOULD only be used for the first | the same: later ones go on undisturbed |
+//! | slow starts (4.3) | SHOULD only be used for the first | the same: later ones are unaffected |
 //! | test of the delay (4.2) | in rounds with at least 8 samples | at each sample from the 8th on |
 
 use super::slow_start::{SlowStartDecision, SlowStartInput, SlowStartPolicy, increase_threshold};

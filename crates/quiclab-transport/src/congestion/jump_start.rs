@@ -5,10 +5,10 @@
 //! | | quicly | here |
 //! |---|---|---|
 //! | size | `default_jumpstart_cwnd_packets`; 0, none, by default | `max_jump` |
-//! | moment | when the window is full for the first time and there is an RTT | the first RTT: of the handshake in TCP, of the first acknowledgement in QUIC |
-//! | pace | jump / smallest RTT | the same, with the first RTT |
-//! | first packet of the jump acknowledged | the window becomes what was in flight; slow start goes on | the same |
-//! | loss of a packet of the jump | bytes of it acknowledged so far, one initial window at least, times beta | the same |
+//! | moment | when the window is full for the first time and an RTT is known | the first RTT: of the handshake in TCP, of the first acknowledgement in QUIC |
+//! | pace | jump / minimum RTT | the same, with the first RTT |
+//! | first packet of the jump acknowledged | the window becomes the bytes in flight; slow start continues | the same |
+//! | loss of a packet of the jump | bytes of it acknowledged so far, at least one initial window, times beta | the same |
 //! | recovery | the window follows the bytes of the jump that are acknowledged, times beta | the same; threshold as the window |
 //!
 //! The paper was not read. According to others, the window is that of the receiver and the data queued by the

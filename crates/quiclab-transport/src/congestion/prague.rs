@@ -4,16 +4,16 @@
 //!
 //! |  | reference | here |
 //! | --- | --- | --- |
-//! | share of marks | moving average, g = 1/16, with what is left of divisions; 0 before the first mark | as the reference |
+//! | share of marks | moving average, g = 1/16, with the remainders of divisions; 0 before the first mark | as the reference |
 //! | first mark | halves the window, which slow start overwrites if the acknowledgement has packets without a mark, too | as the reference |
 //! | reduction | alpha / 2, once a round trip, or once in 25 ms below that | the same |
 //! | increase | for each packet without a mark, also while reducing: 1500 bytes in a round trip | the same |
 //! | RTTs below 25 ms | increase by (RTT / 25 ms)^2, after four rounds | the same |
 //! | window in use | whole packets, one step for each acknowledgement towards the window with a fraction | the same, QUIC too |
 //! | pacing | at the rate of the window, twice it in slow start; bursts of at most 0.25 ms | the same |
-//! | windows of four packets or fewer | a rate in place of a window, with 3 % more and less in turn; below 1 Mbit/s smaller packets | not modelled: at least two packets |
-//! | losses | half, once an episode; by the share of marks where a tail loss probe repaired one | half |
-//! | undo of a false loss | the window of the rate before | the window before |
+//! | windows of four packets or fewer | a rate in place of a window, alternating by 3 %; below 1 Mbit/s smaller packets | not modelled: at least two packets |
+//! | losses | half, once an episode; by the share of marks if a tail loss probe repaired one | half |
+//! | undo of a false loss | the window of the previous rate | the previous window |
 //! | without feedback of marks | another control, Reno | growth of Reno: that of short RTTs is not scaled |
 //! | feedback of TCP | accurate (RFC 9768) | all packets of an acknowledgement with ECE (`tcp.ecn = "dctcp"`) |
 

@@ -3,13 +3,13 @@
 //!
 //! | | draft | here |
 //! |---|---|---|
-//! | full-RTT pacing (3.1) | SHOULD, when more is sent for the first time than slow start with pacing would send; an initial window of up to twice the usual one | the round trip after the first growth by more than is acknowledged, at window / smoothed RTT; `initial_window` is an option of its own |
-//! | queue (3.2) | smallest RTT of about a round trip above min(min RTT + 4 ms, 1.1 min RTT) | the same; of the last four quarters of the smallest RTT, as quicly |
-//! | recovery (3.3) | window times a silence factor, then less a factor of what is acknowledged and lost | the same; what is lost and delivered with the acknowledgement that starts recovery counts |
-//! | least window (3.3) | a third of what beta leaves (SHOULD NOT be below); initial window times beta (MAY) | both |
-//! | after it | the ordinary rules; CUBIC's `W_max` is left open | `W_max` is window / beta, the estimate of the full path (assumed) |
-//! | TCP (4.1) | "it is up to each TCP implementation" how delivered and lost bytes are counted | those of the scoreboard; a retransmission that is lost again counts again; PRR rests |
-//! | growth in TCP | | Linux lets a window grow to twice what is outstanding only (`tcp_is_cwnd_limited`) |
+//! | full-RTT pacing (3.1) | SHOULD, when more is sent for the first time than slow start with pacing would send; an initial window of up to twice the usual one | the round trip after the first growth by more than the bytes acknowledged, at window / smoothed RTT; `initial_window` is a separate option |
+//! | queue (3.2) | minimum RTT of about a round trip above min(min RTT + 4 ms, 1.1 min RTT) | the same; of the last four quarters of the minimum RTT, as in quicly |
+//! | recovery (3.3) | window times a silence factor, then less a factor of the bytes acknowledged and lost | the same; bytes lost and delivered with the acknowledgement that starts recovery count |
+//! | minimum window (3.3) | a third of beta times the window (SHOULD NOT be below); initial window times beta (MAY) | both |
+//! | after it | the rules of the control; CUBIC's `W_max` is not specified | `W_max` is window / beta, the estimate of the full path (assumed) |
+//! | TCP (4.1) | "it is up to each TCP implementation" how delivered and lost bytes are counted | those of the scoreboard; a retransmission that is lost again counts again; PRR is inactive |
+//! | growth in TCP | | in Linux a window grows only to twice the outstanding packets (`tcp_is_cwnd_limited`) |
 //! | HyStart++ | can be combined | not combined |
 
 use super::slow_start::{

@@ -5,9 +5,9 @@
 //! | --- | --- | --- |
 //! | FlightSize | sent and not acknowledged | bytes in flight (RFC 9002 section 2) |
 //! | slow start | "cwnd = min(cwnd_new, 2*maxFS)" | the same: of an acknowledgement, no more bytes count than remain up to the limit |
-//! | congestion avoidance | "cwnd = min(cwnd_new, SMSS+maxFS)" | a window below the limit grows as the control lets it for one acknowledgement |
-//! | a reduction | "maxFS MUST be reset to zero", then the first measurement of FlightSize | what is in flight when it is noticed: at the next packet sent or acknowledgement |
-//! | conservative slow start (HyStart++) | not said | the limit of slow start |
+//! | congestion avoidance | "cwnd = min(cwnd_new, SMSS+maxFS)" | a window below the limit grows as the control permits for one acknowledgement |
+//! | a reduction | "maxFS MUST be reset to zero", then the first measurement of FlightSize | bytes in flight when it is detected: at the next packet sent or acknowledgement |
+//! | conservative slow start (HyStart++) | not specified | the limit of slow start |
 //!
 //! RFC 9002 section 7.8 does not permit such a window to grow; Linux (`tcp_is_cwnd_limited`) grows in slow
 //! start to twice the bytes outstanding in the last round trip, and does not grow in congestion avoidance.

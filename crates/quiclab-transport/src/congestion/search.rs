@@ -16,7 +16,7 @@
 //! | missed bins (optional) | start again | if more than 10 are missed | the same |
 //! | size of a bin's value | 16 bits, shifted | 64 bits | 64 bits |
 //! | RTT | of the acknowledgement | the latest sample | the latest sample |
-//! | window at the end | a phase that lowers it towards the bytes delivered in the last initial RTT | stays | becomes these at once (assumed: how fast it falls could not be read), one initial window at least |
+//! | window at the end | a phase that lowers it towards the bytes delivered in the last initial RTT | unchanged | becomes these at once (assumed: the rate of the decrease could not be read), at least one initial window |
 //!
 //! Version 03 compares delivered bytes with delivered bytes of an RTT before, doubled, with a threshold of
 //! 0.35, and subtracts the bytes delivered in the last two initial RTTs from the window.

@@ -5,18 +5,18 @@
 //! policy that knows the capacity of a path better than the control may also set the window in the first
 //! recovery period, and pace.
 //!
-//! | policy | looks at | answer |
+//! | policy | input | decision |
 //! |---|---|---|
-//! | [`NoSlowStartExit`] | nothing | goes on |
+//! | [`NoSlowStartExit`] | nothing | continues |
 //! | [`HystartLinux`](super::hystart_linux::HystartLinux) | ACK train, delay | leaves |
 //! | [`HystartChromium`](super::hystart_chromium::HystartChromium) | delay | leaves |
 //! | [`RttRise`](super::hystart_aioquic::RttRise) | delay | leaves |
 //! | [`DelayTest`](super::hystart_picoquic::DelayTest) | delay | leaves |
 //! | [`HystartPlusPlus`](super::hystart_plus_plus::HystartPlusPlus) | delay, round after round | slows down, leaves or goes back |
 //! | [`Search`](super::search::Search) | bytes sent and delivered | leaves, at the window of the congestion point |
-//! | [`RapidStart`](super::rapid_start::RapidStart) | delay | grows faster; reduces the window by what is delivered |
+//! | [`RapidStart`](super::rapid_start::RapidStart) | delay | grows faster; reduces the window by the bytes delivered |
 //! | [`CarefulResume`](super::careful_resume::CarefulResume) | an earlier connection | jumps; retreats if that was too much |
-//! | [`JumpStart`](super::jump_start::JumpStart) | nothing | jumps before anything is known |
+//! | [`JumpStart`](super::jump_start::JumpStart) | nothing | jumps without information on the path |
 
 use super::{Ack, CongestionEvent, LostPacket};
 use quiclab_core::{DataRate, Duration, Time};

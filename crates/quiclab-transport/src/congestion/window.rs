@@ -8,8 +8,8 @@
 //! | unit | packets (`tcp_sock.snd_cwnd`) | bytes (RFC 9002 section 7) |
 //! | growth | by packets acknowledged | by bytes acknowledged |
 //! | credit towards the next packet at a reduction | lost (`tcp_reno_cong_avoid`: `snd_cwnd_cnt = 0`) | kept (quinn `bytes_acked`, aioquic `_congestion_stash`) |
-//! | all lost | RTO: what is in flight and 1 packet (RFC 5681 section 3.1 "loss window", `tcp_enter_loss`) | persistent congestion: 2 packets (RFC 9002 section 7.6.2) |
-//! | threshold kept for an undo | at least 3/4 of the window (`tcp_current_ssthresh`) | as it was |
+//! | all lost | RTO: bytes in flight and 1 packet (RFC 5681 section 3.1 "loss window", `tcp_enter_loss`) | persistent congestion: 2 packets (RFC 9002 section 7.6.2) |
+//! | threshold kept for an undo | at least 3/4 of the window (`tcp_current_ssthresh`) | unchanged |
 //! | after a pause | halved each RTO down to the restart window (`tcp_cwnd_restart`) | the same (RFC 9002 section 7.8 names RFC 5681) |
 
 use super::slow_start::{

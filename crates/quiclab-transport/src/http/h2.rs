@@ -5,7 +5,7 @@
 //! | --- | --- | --- |
 //! | HPACK's table, CONTINUATION, padding, PING, push | yes | none: sections have given lengths |
 //! | records of TLS | Apache after a second's pause: small ones again (`H2TLSCoolDownSecs`) | small ones at the beginning only |
-//! | frames of the client | one write, and record, each (`SpdySession::DoWriteLoop`) | the same; the first three are one |
+//! | frames of the client | one write and one record for each (`SpdySession::DoWriteLoop`) | the same; the first three are one |
 //! | GOAWAY before closing | some | none: the client closes the connection |
 
 mod client;

@@ -9,8 +9,8 @@
 //! | --- | --- | --- |
 //! | opening in advance (`preconnect`, speculation) | some | none |
 //! | name resolution | before each connection | takes no time |
-//! | servers with one address and certificate | may share a connection (RFC 9113 section 9.1.1) | each its own |
-//! | a connection that fails | the page goes on without its resources | the page has failed |
+//! | servers with one address and certificate | may share a connection (RFC 9113 section 9.1.1) | separate connections |
+//! | a connection that fails | the page continues without its resources | the page fails |
 
 use super::PageEnds;
 use super::browser::lock;

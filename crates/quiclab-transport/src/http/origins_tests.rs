@@ -4,7 +4,7 @@
 //! and of resource 2; both are prerequisites of resource 3. Think time of resources: 2 ms. On connections
 //! that take one round trip to open:
 //!
-//! | | connecting | connected | wanted | asked | complete |
+//! | | connecting | connected | wanted | requested | complete |
 //! | --- | --- | --- | --- | --- | --- |
 //! | HTML | 0 | 20 | 0 | 20 | 20 + 20 + 5 = 45 |
 //! | 1 | 48 | 68 | 45 + 3 = 48 | 68 | 68 + 20 + 2 = 90 |

@@ -3,12 +3,12 @@
 //! Each piece of data departs at max(now, previous departure + its time at the pacing rate). One that is late
 //! has credit: its lateness shortens the wait after it, by at most half of that wait.
 //!
-//! | What | Here | Linux |
+//! | Aspect | Here | Linux |
 //! | --- | --- | --- |
 //! | rate | bit/s, rounded down; waits rounded up to 1 ns | bytes/s, rounded down; waits rounded down |
-//! | window | the window, or what is outstanding if that is more, for the rate; the window against ssthresh | the same (`packets_out`) |
+//! | window | the window, or the outstanding bytes if they are more, for the rate; the window against ssthresh | the same (`packets_out`) |
 //! | length | as given: payload, to be exact | `skb->len` of the queued skb: payload, no headers (the rate counts `mss_cache`, payload, too) |
-//! | first ten segments | not paced, whatever the congestion control | the same, since 4.20: `data_segs_out >= 10` |
+//! | first ten segments | not paced, regardless of the congestion control | the same, since 4.20: `data_segs_out >= 10` |
 
 use super::PacingInput;
 use super::rate::Factor;

@@ -7,13 +7,13 @@
 //! quantum. So single segments are sent in pairs, and packets of two segments, which fill the quantum, are
 //! sent as with departure times, except that headers count: fq counts frames.
 //!
-//! | What | Here | Linux |
+//! | Aspect | Here | Linux |
 //! | --- | --- | --- |
 //! | quantum, first credit | frames of 1514 B: 2, 10 | 2, 10 times the MTU of the device and its header |
 //! | credit of a flow that was idle for 40 ms (`flow_refill_delay`) | a quantum at least, unless it is negative | the same, in jiffies |
-//! | rate | of when the packet is handed over | of when it leaves, which is two packets or a millisecond later at most (TCP small queues) |
+//! | rate | at the handover of the packet | at its departure, which is at most two packets or a millisecond later (TCP small queues) |
 //! | pure acknowledgements of the sender | not counted | not paced, and they use credit |
-//! | retransmissions | in turn | leave before what waits |
+//! | retransmissions | in turn | leave before waiting packets |
 //! | waits | rounded up to 1 ns | rounded down |
 
 use super::{Pacer, PacingInput, departure};

@@ -3,14 +3,14 @@
 //! "A sender SHOULD pace sending of all in-flight packets", at `N * congestion_window / smoothed_rtt`, N
 //! "small, but at least 1 (for example, 1.25)", and "SHOULD limit bursts to the initial congestion window".
 //!
-//! | What | Here | RFC 9002 | others |
+//! | Aspect | Here | RFC 9002 | others |
 //! | --- | --- | --- | --- |
-//! | burst | a number of full packets, fixed | at most the initial window | quinn: 2 ms worth, 10 packets at least |
-//! | slow start | a factor of its own, where there is one | the same factor | Chromium: 2, then 1.25 |
-//! | after a pause of a round trip | a larger burst, where there is one | | Chromium: 10 packets when nothing is in flight, otherwise 2 |
+//! | burst | a number of full packets, fixed | at most the initial window | quinn: 2 ms worth, at least 10 packets |
+//! | slow start | a separate factor, if configured | the same factor | Chromium: 2, then 1.25 |
+//! | after a pause of a round trip | a larger burst, if configured | | Chromium: 10 packets when nothing is in flight, otherwise 2 |
 //! | before the first RTT sample | not paced | initial RTT of 333 ms | aioquic, quic-go: not paced |
 //! | rate of the controller | as it is, without the factor | "based on input from the congestion controller" | quinn: ignored |
-//! | packets that do not ask (probes) | empty the bucket, no debt | | quinn, quic-go: the same |
+//! | packets sent without a query (probes) | empty the bucket, no debt | | quinn, quic-go: the same |
 
 use super::bucket::Bucket;
 use super::rate::Factor;

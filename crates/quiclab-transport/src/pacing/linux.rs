@@ -8,11 +8,11 @@
 //! one at the rate. Linux paces this way if the congestion control (BBR) or `SO_MAX_PACING_RATE` requests it
 //! and fq is not used; CUBIC alone is not paced: `none`.
 //!
-//! | What | Here | Linux |
+//! | Aspect | Here | Linux |
 //! | --- | --- | --- |
-//! | chunk | segments that the sender releases at one instant | one skb; it is shorter where the window or the data end, here too |
+//! | chunk | segments that the sender releases at one instant | one skb; it is shorter at the end of the window or of the data, here too |
 //! | chunk's size | rate / 1024 s, at most 65 536 bytes, whole segments | the same; 5.18 and later add 64 KiB >> (min RTT / 512 us), which is below a segment from 3 ms on |
-//! | least size | two segments (`tcp_min_tso_segs`), or the controller's quantum | two segments, or the controller's `min_tso_segs` |
+//! | minimum size | two segments (`tcp_min_tso_segs`), or the controller's quantum | two segments, or the controller's `min_tso_segs` |
 //! | small queues (TSQ) | not modelled: a host's queue never fills by itself | two skb or about 1 ms in the device |
 //!
 //! Rates, credit for lateness and the first ten segments: `departure`.

@@ -1,13 +1,13 @@
 //! Bucket with a minimum wait, as in quic-go (`internal/congestion/pacer.go`): operating systems have no
 //! timers of less than a millisecond, so packets are sent in bursts of a millisecond.
 //!
-//! | What | Here | quic-go |
+//! | Aspect | Here | quic-go |
 //! | --- | --- | --- |
 //! | rate | `factor` x cwnd / srtt, or the controller's | 5/4 x cwnd / srtt |
-//! | bucket | `burst_packets`, or what the rate brings in two quanta | 10 packets, or `MinPacingDelay` + `TimerGranularity` (1 ms each) |
-//! | a packet may leave | when the bucket holds a full packet, also if the packet is smaller | the same |
+//! | bucket | `burst_packets`, or the bytes of two quanta at the rate | 10 packets, or `MinPacingDelay` + `TimerGranularity` (1 ms each) |
+//! | a packet may leave | when the bucket has a full packet, also if the packet is smaller | the same |
 //! | when it does not | since the last packet: the quantum, or longer | `TimeUntilSend`: the same |
-//! | an ACK wakes the sender earlier | sends if the bucket holds a full packet | the same |
+//! | an ACK wakes the sender earlier | sends if the bucket has a full packet | the same |
 //! | before the first RTT sample | not paced | not paced |
 
 use super::bucket::Bucket;

@@ -1,12 +1,12 @@
 //! Bucket of time: it fills by the clock, and any content pays for a packet (aioquic 0.9.25,
 //! `quic/recovery.py`, `QuicPacketPacer`; the same in 0.8.8 and 0.9.0).
 //!
-//! | What | Here and in aioquic | [`LeakyBucket`](super::LeakyBucket) |
+//! | Aspect | Here and in aioquic | [`LeakyBucket`](super::LeakyBucket) |
 //! | --- | --- | --- |
-//! | unit | time; a packet costs mss / rate, whatever its size | bytes |
-//! | a packet may leave | while the bucket holds anything; what is missing is forgiven | when the bucket holds the packet |
+//! | unit | time; a packet costs mss / rate, regardless of its size | bytes |
+//! | a packet may leave | while the bucket is not empty; the missing part is forgiven | when the bucket has the packet's bytes |
 //! | an empty bucket | the next deadline is one packet's time from now; an earlier query (after an ACK) finds a small amount in the bucket and sends | it waits |
-//! | a change of rate | keeps the time, not the bytes; the time since the last packet counts at the new rate | what was filled stays |
+//! | a change of rate | keeps the time, not the bytes; the time since the last packet counts at the new rate | the level does not change |
 //! | cost of a packet | 1 µs to 1 s | |
 //!
 //! A deadline is rounded up, so a remainder is left after its packet, with which a second one is sent: by the

@@ -2,11 +2,11 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | a datagram leaves | on the path that the tunnel has chosen, with the next packet there |
+//! | a datagram is sent | on the path that the tunnel has chosen, with the next packet there |
 //! | acknowledgements, probes, handshake | as in any other connection; they do not wait for the tunnel |
-//! | a path that does not answer | carries nothing while probe timeouts have expired on it since its last acknowledgement, and on another path not as many ("potentially failed", De Coninck and Bonaventure, CoNEXT 2017) |
+//! | a path that does not respond | carries no data while probe timeouts have expired on it since its last acknowledgement, and on another path not as many ("potentially failed", De Coninck and Bonaventure, CoNEXT 2017) |
 //! | idling | connections stay open |
-//! | ECN, where the tunnel passes marks on | a packet with datagrams is ECN-capable if the packets in all of them are; others, and the codepoint, are those of the connection. RFC 6040 copies the inner field, CE included: a mark that the packet has from before would reduce the window of the carrier, too |
+//! | ECN, if the tunnel passes on marks | a packet with datagrams is ECN-capable if the packets in all of them are; others, and the codepoint, are those of the connection. RFC 6040 copies the inner field, including CE: an earlier mark of the packet would reduce the window of the carrier, too |
 
 use super::connection::{Connection, Departure, Event, Kind};
 use super::options;

@@ -4,9 +4,9 @@
 //! | --- | --- |
 //! | `receive` | packets that arrive: keys, duplicates, frames |
 //! | `acknowledge`, `losses` | ACK frames: RTT, congestion; packets that are lost |
-//! | `send` | what the next datagram is, and whether it may leave |
+//! | `send` | the next datagram, and whether it may be sent |
 //! | `assemble` | the frames of a packet |
-//! | `carry` | what the carrier of a tunnel asks and does |
+//! | `carry` | interface to the carrier of a tunnel |
 //! | `manage`, `path_frames` | paths that are opened, ranked and closed, and the frames about it |
 //! | `timers` | loss detection, probes, pacing, delayed acknowledgements, idling |
 //!
@@ -14,18 +14,18 @@
 //!
 //! | file | |
 //! | --- | --- |
-//! | `progress`, `address`, `path_validation` | the handshake, addresses that are validated |
-//! | `activity`, `closure` | idling, why it was closed |
+//! | `progress`, `address`, `path_validation` | the handshake, validation of addresses |
+//! | `activity`, `closure` | idle timeout, reason of the closure |
 //! | `control_frames`, `datagrams` | frames that wait for a packet |
 //! | `observation` | events for an observer |
 //!
 //! | | RFC 9000, 9001, 9002 | here |
 //! | --- | --- | --- |
-//! | keys | discarded as the handshake goes on (RFC 9001 section 4.9) | as there |
-//! | packets without keys | may be buffered (RFC 9001 section 5.7) | as many as the profile says |
-//! | closing | CONNECTION_CLOSE, answered to what still arrives (RFC 9000 section 10.2) | after 1, 2, 4, ... packets |
+//! | keys | discarded as the handshake proceeds (RFC 9001 section 4.9) | the same |
+//! | packets without keys | may be buffered (RFC 9001 section 5.7) | as many as in the profile |
+//! | closing | CONNECTION_CLOSE, in response to packets that still arrive (RFC 9000 section 10.2) | after 1, 2, 4, ... packets |
 //! | key update, Retry, version negotiation, migration | yes | not modelled |
-//! | connection IDs | issued, retired | issued as the profile says, never changed |
+//! | connection IDs | issued, retired | issued as in the profile, never changed |
 //! | ECN | sections 13.4, 7.1 of RFC 9002 | not used |
 
 mod acknowledge;

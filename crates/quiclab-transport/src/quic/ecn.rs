@@ -4,8 +4,8 @@
 //! | | RFC 9000 | here |
 //! | --- | --- | --- |
 //! | capable packets before the path is validated | ten, or those of three PTO (A.4) | ten |
-//! | counts that fail | fewer than packets newly acknowledged that were capable; another codepoint than was sent; none; more than were sent | the same, marks included in what was sent, and counts that become smaller |
-//! | acknowledgements that do not raise the largest number | not looked at | the same |
+//! | counts that fail | fewer than the ECN-capable packets newly acknowledged; another codepoint than sent; none; more than sent | the same, with marks included in the packets sent, and counts that decrease |
+//! | acknowledgements that do not increase the largest number | ignored | the same |
 //! | after a failure | not capable; may be tried again | not capable |
 
 use quiclab_core::Ecn;

@@ -15,7 +15,7 @@
 //!
 //! | space | TLS | gQUIC: all in one packet number space |
 //! | --- | --- | --- |
-//! | `Initial` | Initial keys: always | crypto stream of a client that has not heard from the server: always |
+//! | `Initial` | Initial keys: always | crypto stream of a client before the first packet of the server: always |
 //! | `Handshake` | Handshake keys | every other part of the crypto stream: always |
 //! | `ZeroRtt` | 0-RTT keys | data after a hello made of a cached server config |
 //! | `OneRtt` | 1-RTT keys | data after a hello made of a fresh REJ, and all after the server hello |

@@ -2,9 +2,9 @@
 //!
 //! | | draft | here |
 //! | --- | --- | --- |
-//! | connection IDs | one at least for each path ID up to both limits (section 3.2.1) | one, and for path ID 0 those of the profile; never changed, so none is retired |
+//! | connection IDs | at least one for each path ID up to both limits (section 3.2.1) | one, and for path ID 0 those of the profile; never changed, so none is retired |
 //! | limit on path IDs | raised at will (section 4.6) | by one for each path that is closed |
-//! | a path that is abandoned | known for three PTO after the peer's PATH_ABANDON (section 3.4) | the same, and from the own frame on |
+//! | a path that is abandoned | known for three PTO after the peer's PATH_ABANDON (section 3.4) | the same, and from its own frame on |
 
 use crate::options::{Multipath, PathPlan, PathStatus};
 use quiclab_core::Time;

@@ -2,13 +2,13 @@
 //!
 //! Related options follow each other if only one is set:
 //!
-//! | given | follows |
+//! | option | consequence |
 //! |---|---|
 //! | `congestion_control` without a slow start of AIMD | no exit of slow start, one emulated connection |
 //! | a BBR, over a profile without pacing | a leaky bucket: BBR controls a rate |
-//! | `datagram_size` | the initial window, where the stack counts it in datagrams |
-//! | `initial_window` above the largest | the largest |
-//! | a receive window above the largest | the largest |
+//! | `datagram_size` | the initial window, if the stack counts it in datagrams |
+//! | `initial_window` above the maximum | the maximum |
+//! | a receive window above the maximum | the maximum |
 //! | `quic.acknowledgement` with a longer delay | `quic.max_ack_delay` |
 
 use super::config::{BUCKET, Config, InitialWindow};

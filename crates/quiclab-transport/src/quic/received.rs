@@ -1,11 +1,11 @@
 //! Packets received in a packet number space, and their acknowledgement (RFC 9000 section 13.2).
 //!
-//! | What | Here | RFC 9000 |
+//! | Aspect | Here | RFC 9000 |
 //! | --- | --- | --- |
 //! | ranges kept | the newest `most_ranges` | section 13.2.3: "limits the number of ACK Ranges" |
-//! | packets in or below a forgotten range | count as duplicates | "MUST retain an ACK Range unless it can ensure that it will not subsequently accept packets with numbers in that range" |
+//! | packets in or below a dropped range | count as duplicates | "MUST retain an ACK Range unless it can ensure that it will not subsequently accept packets with numbers in that range" |
 //! | ranges in a frame | the largest that fit | "A receiver SHOULD include an ACK Range containing the largest received packet number in every ACK frame" |
-//! | a packet out of order | any but the one after the largest; the first never is | section 13.2.1 |
+//! | a packet out of order | any except the one after the largest; never the first | section 13.2.1 |
 //! | ECN counts | of all packets of the space, once one was ECN-capable | section 13.4.1 |
 
 #[cfg(test)]

@@ -5,12 +5,12 @@
 //! sent frames, `send` and `receive` for the halves of a stream, `flow_control` for windows, `scheduler` for
 //! the choice, `limits` for the number of streams, `table` for their storage, `size` for the sizes of frames.
 //!
-//! | What | Here |
+//! | Aspect | Here |
 //! | --- | --- |
-//! | reading | the application reads at once what arrives in order |
-//! | send window | bytes of all streams that are sent and not acknowledged; what is written waits without limit (quinn-proto bounds what is written: the same for who always writes) |
+//! | reading | the application reads data at once when they arrive in order |
+//! | send window | bytes of all streams that are sent and not acknowledged; written data wait without limit (quinn-proto bounds written data: equivalent for an application that always writes) |
 //! | a stream of the peer | exists once a frame of it or of a higher one arrives (section 2.1) |
-//! | a stream that is over in both directions | is forgotten; late frames of it are ignored |
+//! | a stream closed in both directions | is removed; late frames of it are ignored |
 //! | unidirectional streams of the peer | 100 at one time |
 //! | lost data, and FIN alone | need no credit and no room in the send window |
 

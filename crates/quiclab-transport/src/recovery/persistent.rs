@@ -1,10 +1,10 @@
 //! Persistent congestion (RFC 9002 section 7.6): all packets sent over a long period are lost.
 //!
-//! | What | Here | RFC 9002 |
+//! | Aspect | Here | RFC 9002 |
 //! | --- | --- | --- |
 //! | packet number spaces | one tracker for each space | section 7.6.2: "MAY use state for just the packet number space that was acknowledged" |
-//! | losses of earlier detections | count, while nothing between is acknowledged | section 7.6.2: the same; the pseudocode (B.8) looks at one detection |
-//! | duration | at the time of the detection | not said |
+//! | losses of earlier detections | count, while no packet between them is acknowledged | section 7.6.2: the same; the pseudocode (B.8) considers one detection |
+//! | duration | at the time of the detection | not specified |
 
 use super::rtt::RttEstimator;
 use quiclab_core::{Duration, Time};

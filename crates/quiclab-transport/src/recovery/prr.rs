@@ -4,7 +4,7 @@
 //!
 //! | | RFC 6937 / Linux before 5.11 | RFC 9937 / Linux since 5.11 |
 //! | --- | --- | --- |
-//! | in flight above ssthresh | sends prr_delivered · ssthresh / RecoverFS, less what was sent | the same |
+//! | in flight above ssthresh | sends prr_delivered · ssthresh / RecoverFS, less the segments sent | the same |
 //! | below ssthresh | catches up (SSRB) only when retransmissions were acknowledged and none was lost again; as many as delivered otherwise (CRB) | catches up ("SafeACK": the acknowledgement advanced and declared nothing lost); as many as delivered otherwise |
 //! | first acknowledgement of recovery | at least one segment | the same |
 

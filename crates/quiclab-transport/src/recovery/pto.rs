@@ -1,10 +1,10 @@
 //! Probe timeout (RFC 9002 section 6.2).
 //!
-//! | What | Here | RFC 9002 |
+//! | Aspect | Here | RFC 9002 |
 //! | --- | --- | --- |
 //! | ACK delay | in the application's space only, with the backoff | section 6.2.1: the same |
 //! | application data before the handshake is confirmed | no timer | section 6.2.1: "MUST NOT set" |
-//! | a client that the server may not have validated | a timer without anything in flight | section 6.2.2.1: the same |
+//! | a client that the server may not have validated | a timer with nothing in flight | section 6.2.2.1: the same |
 //! | a server at its amplification limit | the caller sets no timer | section 6.2.2.1 |
 //! | a loss time is set | the caller prefers it | section 6.2.1: the PTO timer "MUST NOT be set" then |
 

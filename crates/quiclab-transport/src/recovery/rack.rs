@@ -3,8 +3,8 @@
 //!
 //! | | RFC 8985 | here, as in Linux |
 //! | --- | --- | --- |
-//! | reordering window before reordering was seen | 0 once DupThresh segments were selectively acknowledged or in recovery, min_rtt / 4 otherwise | the same |
-//! | after it was seen | a multiple of min_rtt / 4 that grows with each round trip with DSACK, at most SRTT | the same |
+//! | reordering window before reordering was detected | 0 once DupThresh segments were selectively acknowledged or in recovery, min_rtt / 4 otherwise | the same |
+//! | after it was detected | a multiple of min_rtt / 4 that grows with each round trip with DSACK, at most SRTT | the same |
 //! | the multiple returns to 1 | after 16 recoveries | the same |
 
 use quiclab_core::{Duration, Time};

@@ -1,8 +1,8 @@
 //! RTT of a QUIC path (RFC 9002 section 5).
 //!
-//! | What | Here | RFC 9002 |
+//! | Aspect | Here | RFC 9002 |
 //! | --- | --- | --- |
-//! | unit | nanoseconds, each division rounds down | not said |
+//! | unit | nanoseconds, each division rounds down | not specified |
 //! | ACK delay in Initial packets | the caller passes 0 | section 5.3: "MAY ignore" |
 //! | limit on the ACK delay | the caller passes it once the handshake is confirmed | section 5.3: max_ack_delay, "SHOULD ignore [it] until the handshake is confirmed" |
 //! | persistent congestion | the next sample is the new minimum | section 5.2: "SHOULD set the min_rtt to the newest RTT sample" |
@@ -10,7 +10,7 @@
 //! With [`RttVariation::FromMinRtt`] it follows aioquic 0.9.25 (`quic/recovery.py`, `on_ack_received` and
 //! `get_probe_timeout`):
 //!
-//! | What | RFC 9002 | aioquic |
+//! | Aspect | RFC 9002 | aioquic |
 //! | --- | --- | --- |
 //! | rttvar | mean of abs(smoothed - adjusted) | mean of abs(min - adjusted), which grows with a standing queue |
 //! | a sample below 1 ms | as it is | counts as 1 ms, except for the first smoothed RTT and rttvar |

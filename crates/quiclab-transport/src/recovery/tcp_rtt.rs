@@ -3,9 +3,9 @@
 //! | | RFC 6298 | here, as in Linux (`tcp_rtt_estimator`) |
 //! | --- | --- | --- |
 //! | samples | one for each flight is enough | every acknowledgement |
-//! | RTTVAR | 1/4 of each deviation | of a deviation that falls: 1/32, so that a shrinking RTT does not raise it; the largest of a round trip counts at once, and it decays by 1/4 once per round trip |
-//! | smallest RTO | 1 s, on SRTT + 4 · RTTVAR | 200 ms, on 4 · RTTVAR: the RTO is never below SRTT + 200 ms |
-//! | largest RTO | at least 60 s | 120 s |
+//! | RTTVAR | 1/4 of each deviation | of a decreasing deviation: 1/32, so that a decreasing RTT does not increase it; the largest of a round trip counts at once, and it decays by 1/4 once per round trip |
+//! | minimum RTO | 1 s, on SRTT + 4 · RTTVAR | 200 ms, on 4 · RTTVAR: the RTO is never below SRTT + 200 ms |
+//! | maximum RTO | at least 60 s | 120 s |
 
 use quiclab_core::{Duration, Time};
 use std::collections::VecDeque;

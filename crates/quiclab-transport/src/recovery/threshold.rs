@@ -1,12 +1,12 @@
 //! Loss detection of a packet number space: outstanding packets, and packets lost by the packet threshold and
 //! the time threshold (RFC 9002 section 6.1).
 //!
-//! | What | Here | RFC 9002 | Chromium |
+//! | Aspect | Here | RFC 9002 | Chromium |
 //! | --- | --- | --- | --- |
-//! | packet threshold | fixed, or adaptive | 3; "can [...] increase" it | starts at 3; a packet that was not lost after all raises it to the largest acknowledged before - its number + 1, without bound |
+//! | packet threshold | fixed, or adaptive | 3; "can [...] increase" it | starts at 3; a spurious loss raises it to the largest acknowledged before - its number + 1, without bound |
 //! | time threshold | fixed, or adaptive | 9/8; "can [...] increase" it | 1 + 1/8 or 1 + 1/4; the part doubles, up to 1, until the packet would not have been lost |
-//! | multiple of | what the caller gives: max(smoothed, latest) | the same | max(previous smoothed, latest) |
-//! | lost packets | remembered until the caller forgets them | not said | the same |
+//! | multiple of | value of the caller: max(smoothed, latest) | the same | max(previous smoothed, latest) |
+//! | lost packets | kept until the caller removes them | not specified | the same |
 //!
 //! Packets are kept in a queue indexed by packet number. The cost of an acknowledgement is proportional to
 //! its ranges within the queue, that of a detection to the packets newly lost and those acknowledged out of

@@ -2,8 +2,8 @@
 //! directions.
 //!
 //! ```text
-//! received    what has arrived with marks, and when and how an acknowledgement says so
-//! feedback    what acknowledgements say of the marks of what was sent
+//! received    received marks, and their feedback in acknowledgements
+//! feedback    feedback in acknowledgements about marks of packets sent
 //! ```
 //!
 //! Based on include/net/tcp_ecn.h and net/ipv4/tcp_input.c of Linux at commit 667539f6dce2, which completed
@@ -13,16 +13,16 @@
 //! | --- | --- | --- | --- |
 //! | a lost SYN | once more with AccECN, then without ECN (section 3.1.4.1) | the same | as Linux |
 //! | a lost SYN-ACK | without the option, then without ECN (section 3.2.3.2.2) | the same | as Linux |
-//! | ECN-capable packets | data; others by other documents | all but SYN and SYN-ACK; those, too, where the congestion control needs ECN | as Linux |
-//! | mangled ECN field in the handshake | both ends compare; not capable any more (section 3.2.2.3) | the client compares only if the SYN-ACK had a mark | both always |
-//! | ACE 0 in the last packet of the handshake | not capable, and feedback is ignored (section 3.2.2.1); data that open the connection may be looked at (section 3.2.2.4) | not capable, data or not (`tcp_accecn_third_ack`) | as the RFC, data or not |
-//! | ACE 0 in the first feedback after it | may be looked at (section 3.2.2.4) | not looked at | as Linux |
-//! | marks after which an acknowledgement is sent at once | 2; 3 where no data wait for one: "MUST emit an ACK", also of pure acknowledgements (section 3.2.2.5.1) | the first of a run, and 6 (`TCP_ACCECN_ACE_MAX_DELTA`), of data: nothing schedules one for pure acknowledgements (`tcp_ack_snd_check`) | as Linux |
-//! | a SYN or SYN-ACK that comes late | a client answers a SYN-ACK with the field of the last one (sections 3.1.5 and 3.2.2.1) | both ends answer so until data have arrived (`tcp_validate_incoming`), which counts no mark | both always; counts no mark |
+//! | ECN-capable packets | data; others by other documents | all but SYN and SYN-ACK; those, too, if the congestion control needs ECN | as Linux |
+//! | mangled ECN field in the handshake | both ends compare; no longer capable (section 3.2.2.3) | the client compares only if the SYN-ACK had a mark | both always |
+//! | ACE 0 in the last packet of the handshake | not capable, and feedback is ignored (section 3.2.2.1); data that open the connection may be checked (section 3.2.2.4) | not capable, data or not (`tcp_accecn_third_ack`) | as the RFC, data or not |
+//! | ACE 0 in the first feedback after it | may be checked (section 3.2.2.4) | not checked | as Linux |
+//! | marks after which an acknowledgement is sent at once | 2; 3 if no data wait for one: "MUST emit an ACK", also of pure acknowledgements (section 3.2.2.5.1) | the first of a run, and 6 (`TCP_ACCECN_ACE_MAX_DELTA`), of data: nothing schedules one for pure acknowledgements (`tcp_ack_snd_check`) | as Linux |
+//! | a late SYN or SYN-ACK | a client responds to a SYN-ACK with the field of the last one (sections 3.1.5 and 3.2.2.1) | both ends respond so until data have arrived (`tcp_validate_incoming`), which counts no mark | both always; counts no mark |
 //! | a SYN with a mark | the client reduces its window | nothing | as Linux |
-//! | the option | recommended; may be sent sparingly | sysctl tcp_ecn_option 2: in each segment where it fits, if the handshake had one of the peer | as Linux |
-//! | fields of the option | | those that do not fit are left out; a third SACK block makes room for one that changed | as Linux |
-//! | data with SACK blocks | | | the blocks go in an acknowledgement of their own |
+//! | the option | recommended; may be sent sparingly | sysctl tcp_ecn_option 2: in each segment if it fits, if the peer sent one in the handshake | as Linux |
+//! | fields of the option | | those that do not fit are omitted; a third SACK block makes room for one that changed | as Linux |
+//! | data with SACK blocks | | | the blocks are sent in a separate acknowledgement |
 //! | an option that was cleared, marks on all packets, packets with the option that are lost | tests (sections 3.2.3.2.4, 3.2.2.3, 3.2.3.2.2) | the first | none: no element changes options |
 
 mod feedback;

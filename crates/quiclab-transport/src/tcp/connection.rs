@@ -3,7 +3,7 @@
 //! | module | |
 //! | --- | --- |
 //! | `receive` | segments that arrive, in each state |
-//! | `send` | segments that leave |
+//! | `send` | segments that are sent |
 //!
 //! The states from ESTABLISHED on are one here ([`State::Open`]): the two halves distinguish them by whether
 //! FIN was sent, acknowledged or received.

@@ -5,9 +5,9 @@
 //! | --- | --- | --- | --- |
 //! | echo | ECE until CWR arrives (section 6.1.3) | the same; Dctcp: ECE of each acknowledgement is that of its data (RFC 8257 section 3.2) | as Linux |
 //! | ECN-capable | new data | the same; with Dctcp all packets, SYN included | as Linux |
-//! | a lost SYN that asked for ECN | sent again without (section 6.1.1.1, RFC 8311) | the same (`tcp_ecn_fallback`) | as Linux |
-//! | a SYN that is ECN-capable | not ECN | agreed to where the congestion control needs ECN | as Linux |
-//! | a reduction for marks that an undo would revert | | the window stays where the reduction has brought it | it becomes that of the controller |
+//! | a lost SYN that requested ECN | retransmitted without (section 6.1.1.1, RFC 8311) | the same (`tcp_ecn_fallback`) | as Linux |
+//! | a SYN that is ECN-capable | not ECN | accepted if the congestion control needs ECN | as Linux |
+//! | a reduction for marks that an undo would revert | | the window remains that of the reduction | it becomes that of the controller |
 //! | a packet that is not ECN-capable among others | | probably a retransmission: two quick acknowledgements | as Linux |
 //!
 //! The other feedback, that of RFC 9768, is in `accecn`; its negotiation, which falls back to this one, is here.

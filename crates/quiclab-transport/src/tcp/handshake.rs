@@ -7,7 +7,7 @@
 //! | ticks | none | timers end at ticks of the kernel: a second with a multiple of 64 of them | as Linux |
 //! | RTT after a retransmission | none (RFC 6298 section 3) | by the echo of the timestamp, in milliseconds | as Linux |
 //! | window after a loss | one segment (RFC 5681 section 3.1) | after a timeout and a second retransmission | as Linux since 5.2 |
-//! | window scale | any | from the largest receive buffer, `rmem_max` included | as Linux |
+//! | window scale | any | from the maximum receive buffer, including `rmem_max` | as Linux |
 
 use super::config::{Config, UNSCALED_WINDOW, payload};
 use super::receiver::Receiver;

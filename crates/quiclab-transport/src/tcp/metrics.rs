@@ -3,7 +3,7 @@
 //!
 //! | metric | `tcp_update_metrics`, at the end | `tcp_init_metrics`, at the start | here |
 //! | --- | --- | --- | --- |
-//! | SSTHRESH | by the state of the connection, [`update`]; not since 5.6 (`tcp_no_ssthresh_metrics_save`) | the first threshold | as Linux; no part of BBR, which sets its own threshold anew (`bbr_init`) |
+//! | SSTHRESH | by the state of the connection, [`update`]; not since 5.6 (`tcp_no_ssthresh_metrics_save`) | the first threshold | as Linux; no part of BBR, which sets its own threshold (`bbr_init`) |
 //! | RTT | smoothed RTT; one that has fallen counts one eighth | the first RTO, if it is longer than that of the handshake (since 3.12) | as Linux, without rounding to jiffies |
 //! | REORDERING | in Disorder, Recovery, Loss and a slow start after a loss: if it is larger, and not the usual one | the first reordering | as Linux |
 //! | RTTVAR, CWND | yes | not read, unless an administrator has locked CWND | not kept |

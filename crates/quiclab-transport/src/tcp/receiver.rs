@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! reassembly    intervals out of order, SACK blocks, duplicates
-//! window        how much the peer may send; the buffer grows with the rate
-//! timestamps    which one to echo, PAWS
+//! window        limit of data of the peer; the buffer grows with the rate
+//! timestamps    choice of the echo, PAWS
 //! acknowledgement::delayed   when to acknowledge
 //! ```
 //!
@@ -12,7 +12,7 @@
 //! |---|---|---|---|
 //! | segment over the right edge | trimmed | taken whole (dropped whole from 6.17 on) | trimmed |
 //! | ACK of a FIN | | delayed, unless this end has sent FIN | at once |
-//! | answers to unacceptable empty segments | each | one in 500 ms | as Linux |
+//! | responses to unacceptable empty segments | each | one in 500 ms | as Linux |
 //!
 //! The clock of timestamps is `now` in milliseconds, modulo 2^32: the received echo gives the RTT.
 

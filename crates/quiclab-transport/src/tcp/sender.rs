@@ -4,13 +4,13 @@
 //! tcp_timer.c, tcp_recovery.c). One folder, one file for each step of an acknowledgement:
 //!
 //! ```text
-//! acknowledge   the way of an ACK: window, SACK, cumulative part, RTT, then recovery and the controller
+//! acknowledge   processing of an ACK: window, SACK, cumulative part, RTT, then recovery and the controller
 //! sack          blocks, duplicates reported by DSACK
-//! loss          which segments are lost: RACK, or a count of duplicates
+//! loss          detection of lost segments: RACK, or a count of duplicates
 //! recovery      Open, Disorder, Recovery, Loss; undo of spurious reductions; F-RTO
 //! timers        retransmission timeout, tail loss probe, reordering, zero window
-//! send          what may leave now
-//! write         what the application writes
+//! send          choice of the next segment
+//! write         writes of the application
 //! ```
 //!
 //! and one for each part of its state, whose fields are private to its methods:
@@ -20,12 +20,12 @@
 //! write_queue, buffer      skbs that writes fill, the send buffer
 //! scoreboard               the retransmission queue with its marks
 //! reduction, undo, frto    the window in recovery, and evidence that recovery was spurious
-//! reordering               how much is tolerated
-//! timer, retries           the one timer, repetitions without an answer
+//! reordering               tolerance of reordering
+//! timer, retries           the timer, repetitions without a response
 //! tail_probe               the tail loss probe
-//! usage                    whether the window limits
+//! usage                    whether the window limits sending
 //! burst                    segments that leave as one unit
-//! departures, host_queue   pacing, what was handed to fq and waits for its departure
+//! departures, host_queue   pacing, bursts that wait in fq for their departure
 //! marks                    ECN
 //! ```
 //!

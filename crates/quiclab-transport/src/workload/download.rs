@@ -1,9 +1,9 @@
 //! Download on a byte stream: the client sends one request, the server responds.
 //!
-//! | end | what it does |
+//! | end | actions |
 //! | --- | --- |
-//! | client | sends the request once connected, reads and discards the answer, closes as soon as the answer is complete |
-//! | server | reads the request to its end, then writes the answer as fast as there is room |
+//! | client | sends the request once connected, reads and discards the response, closes as soon as the response is complete |
+//! | server | reads the request to its end, then writes the response as fast as there is room |
 //!
 //! A response of a given duration is ended by an abort that long after the client's start: data in the send
 //! buffer must not follow. The data that the client has read in order by then count. If the abort does not

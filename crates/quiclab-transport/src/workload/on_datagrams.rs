@@ -3,8 +3,8 @@
 //! | | lab-udp | here |
 //! | --- | --- | --- |
 //! | the schedule begins | at the start of the flow | when this end is connected: before, nothing can be sent |
-//! | a datagram leaves | at its time | when congestion control and pacing allow it; its time counts for the delay |
-//! | the end | the receiver's, alone | the client closes the connection |
+//! | a datagram is sent | at its time | when congestion control and pacing allow it; its time counts for the delay |
+//! | the end | that of the receiver only | the client closes the connection |
 //!
 //! The client is connected half a round trip before the server, so its schedule ends earlier by that time;
 //! datagrams then in transit arrive within the time that a receiver waits in any case.

@@ -3,9 +3,9 @@
 //!
 //! | message | on a byte stream | on streams |
 //! | --- | --- | --- |
-//! | of the client | follows the one before | a new stream, and its end (FIN) |
-//! | of the server | follows the one before | the stream of the request, and its end |
-//! | aborted by the server | RST | RESET_STREAM: what waits in the send buffer must not follow |
+//! | of the client | follows the previous one | a new stream, and its end (FIN) |
+//! | of the server | follows the previous one | the stream of the request, and its end |
+//! | aborted by the server | RST | RESET_STREAM: data in the send buffer must not follow |
 //! | the client closes, or aborts | FIN or RST | CONNECTION_CLOSE |
 //!
 //! This corresponds to HTTP/3 without its frames (RFC 9114 section 4.1). A client that may not open a stream

@@ -1,13 +1,13 @@
 //! Rules that no end of a connection may violate, checked from outside.
 //!
-//! | checked for each datagram that leaves | RFC |
+//! | checked for each datagram sent | RFC |
 //! | --- | --- |
-//! | it is no longer than a datagram may be, and as long as its bytes are | |
+//! | it is not longer than the maximum, and its length is that of its bytes | |
 //! | Initial packets of clients are in datagrams of 1200 bytes | RFC 9000 section 14.1 |
 //! | packet numbers of a space count up by one | section 12.3 |
-//! | what is acknowledged has arrived | section 13.1 |
-//! | before the client's address is validated, no more than the factor times what arrived | section 8.1 |
-//! | in flight are at most the window and a datagram, but for probes | RFC 9002 sections 7, 7.5 |
+//! | packets acknowledged have arrived | section 13.1 |
+//! | before the client's address is validated, no more than the factor times the bytes received | section 8.1 |
+//! | in flight are at most the window and a datagram, except for probes | RFC 9002 sections 7, 7.5 |
 
 use crate::case::Case;
 use crate::options::SERVER;

@@ -4,11 +4,11 @@
 //! | Chromium | here |
 //! |---|---|
 //! | one bandwidth sample per packet (`bandwidth_sampler.cc`) | one per acknowledgement, of the packet sent last |
-//! | no sample is too short | [`RateSample::interval`] is `None` below the smallest RTT |
+//! | no sample is too short | [`RateSample::interval`] is `None` below the minimum RTT |
 //! | `OnAppLimited` in PROBE_RTT | [`ProbeRttLimited`] |
 //! | `sampler_.is_app_limited()` with nothing in flight | [`Idle`] |
-//! | losses found by a timer shrink the recovery window | only those that an acknowledgement finds |
-//! | losses of a round in startup compared with what was in flight when the packet was sent that is acknowledged | with what was before the acknowledgement |
+//! | losses detected by a timer reduce the recovery window | only those detected by an acknowledgement |
+//! | losses of a round in startup compared with the bytes in flight at the sending of the acknowledged packet | with those before the acknowledgement |
 //! | packet numbers | positions |
 //!
 //! Earlier versions (2019) had a window gain of 2.885 in startup, did not exit it on losses, and had recovery before the

@@ -5,12 +5,12 @@
 //! |---|---|
 //! | times in microseconds and jiffies | nanoseconds |
 //! | `rs->losses`, `delivered` count segments | bytes by `mss`, rounded up; whole packets give the same |
-//! | `CA_EVENT_TX_START` with `app_limited` | [`Idle`]: nothing in flight, neither window nor pacer in the way |
+//! | `CA_EVENT_TX_START` with `app_limited` | [`Idle`]: nothing in flight, not limited by window or pacer |
 //! | `tp->app_limited` set in PROBE_RTT | [`ProbeRttLimited`] |
 //! | DRAIN sets `snd_ssthresh` to the BDP, for readers of statistics | none |
 //! | `lt_bw` in the unit of the bandwidth, milliseconds | byte/s, nanoseconds ([`super::policer`]) |
-//! | losses found by the timer count into the last interval of `lt_bw` | with the next acknowledgement |
-//! | `bbr_undo_cwnd` keeps the window, leaving recovery restores it | restored at once |
+//! | losses detected by the timer count into the last interval of `lt_bw` | with the next acknowledgement |
+//! | `bbr_undo_cwnd` keeps the window, the end of recovery restores it | restored at once |
 //!
 //! A retransmission timeout does not start packet conservation in the version read (`bbr_set_state`): the
 //! window, one packet above the packets in flight, grows by slow start.

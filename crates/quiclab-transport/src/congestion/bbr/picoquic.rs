@@ -3,12 +3,12 @@
 //!
 //! | picoquic | here |
 //! |---|---|
-//! | no sample within 1 ms; startup takes half of the peak of a second estimator at least | one sample per acknowledgement, no peak: startup needs a round or two more |
-//! | losses by packet number | delivered packets of an acknowledgement come before its losses |
+//! | no sample within 1 ms; startup takes at least half of the peak of a second estimator | one sample per acknowledgement, no peak: startup needs a round or two more |
+//! | losses by packet number | delivered packets of an acknowledgement precede its losses |
 //! | timeout notification | retransmission timeout, persistent congestion |
 //! | quantum of slow start from the window | the pacer's |
-//! | one-way delay where time stamps are negotiated | the RTT |
-//! | a bandwidth remembered from an earlier connection; a smallest RTT above 30 s is doubted | not there |
+//! | one-way delay if time stamps are negotiated | the RTT |
+//! | a bandwidth remembered from an earlier connection; a minimum RTT above 30 s is rejected | none |
 //!
 //! As in the file read, no random number is drawn, samples of PROBE_RTT count for the bandwidth, and nothing
 //! happens when sending restarts after idle (`BBROnTransmit` has no caller). Packet conservation

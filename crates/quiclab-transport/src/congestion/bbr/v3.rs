@@ -1,13 +1,13 @@
 //! BBR version 3: draft-ietf-ccwg-bbr-06 (July 2026). States, variables and constants have the names of the draft.
 //!
 //! ```text
-//! machine       the states, and when each ends
-//! model         updates of the parts below, and the window that follows
+//! machine       states and transitions
+//! model         updates of the parts below, and the resulting window
 //! signals       values of an acknowledgement and of a loss
-//! round, loss_round              round trips, and those in which losses are looked at
+//! round, loss_round              round trips, and those in which losses are evaluated
 //! data_rate, extra_acked         bandwidth, aggregation
 //! data_volume                    bytes in flight, in the long and in the short term
-//! min_rtt, probe_rtt             the smallest RTT, and the probe for it
+//! min_rtt, probe_rtt             minimum RTT, and the probe for it
 //! full_pipe, probe_bw            end of Startup, probes for bandwidth
 //! control                        pacing rate, quantum and window
 //! undo                           state before a recovery that may prove spurious
@@ -17,15 +17,15 @@
 //! | --- | --- | --- |
 //! | rates, gains | real numbers | byte/s and hundredths, rounded down |
 //! | `max_bw_filter` | Kathleen Nichols' filter over two cycles | the maxima of two cycles; a cycle without a sample does not count |
-//! | `C.app_limited` after a pause | of the transport | [`Idle`]: nothing in flight, neither window nor pacer in the way |
+//! | `C.app_limited` after a pause | of the transport | [`Idle`]: nothing in flight, not limited by window or pacer |
 //! | `MarkConnectionAppLimited` in ProbeRTT | of the transport | [`ProbeRttLimited`] |
 //! | losses of Startup in fast recovery | at least a round of it | as of the acknowledgement that ends a round of losses |
-//! | timeout | the window lets one packet go | the same; QUIC: at persistent congestion (RFC 9002 section 7.6) |
-//! | state saved for an undo | at the first loss of each round, and when recovery begins | once for a recovery: another time would forget that a loss ended a probe |
-//! | spurious recoveries | known to the transport | lab-tcp and noq tell, lab-quic and quinn do not |
+//! | timeout | the window permits one packet | the same; QUIC: at persistent congestion (RFC 9002 section 7.6) |
+//! | state saved for an undo | at the first loss of each round, and when recovery begins | once for a recovery: a second time would lose the information that a loss ended a probe |
+//! | spurious recoveries | known to the transport | reported by lab-tcp and noq, not by lab-quic and quinn |
 //! | connections without SACK | any loss is too much | losses above 2 %, as with it |
-//! | `InflightAtLoss` | may be less than what was in flight before the packet | at least that |
-//! | ECN | not a part of the algorithm | marks are not looked at |
+//! | `InflightAtLoss` | may be less than the bytes in flight before the packet | at least that |
+//! | ECN | not a part of the algorithm | marks are ignored |
 
 mod control;
 mod data_rate;

@@ -5,9 +5,9 @@
 //! | time starts | with the reduction | with the first growth after it |
 //! | K | cbrt(`W_max` 0.3 / C): as if the window were 0.7 `W_max`, which it is not after fast convergence | cbrt((`W_max` - cwnd) / C) |
 //! | Reno's estimate | 0.7 `W_max` + 0.529 t / RTT, by the clock | 0.529 packets for each window acknowledged, 1 from the old window on |
-//! | growth | for each packet acknowledged, whatever its size, rounded down to bytes; gathered to a full packet, then the rest is dropped | bytes, nothing is dropped |
-//! | target | no limit; the window grows by a packet for each acknowledged at most | 1.5 cwnd at most |
-//! | growth gathered at a reduction | 0.7 of it stays | none |
+//! | growth | for each packet acknowledged, regardless of its size, rounded down to bytes; accumulated to a full packet, then the rest is dropped | bytes, nothing is dropped |
+//! | target | no limit; the window grows by at most a packet for each acknowledged | at most 1.5 cwnd |
+//! | growth accumulated at a reduction | 0.7 of it remains | none |
 //! | time without use of the window | counts | does not count |
 //! | persistent congestion | `W_max` is the reduced window, the threshold is reduced twice | as section 4.8 |
 //!

@@ -5,7 +5,7 @@
 //!
 //! | priorities | order of DATA |
 //! | --- | --- |
-//! | `browser` | Chromium makes each stream depend, exclusively, on the last one of its priority or a higher one (`Http2PriorityDependencies`), so nghttp2 sends them one after the other: by urgency, then in the order of requests; one that its window stops lets the next go |
+//! | `browser` | Chromium makes each stream depend, exclusively, on the last one of its priority or a higher one (`Http2PriorityDependencies`), so nghttp2 sends them one after the other: by urgency, then in the order of requests; if its window blocks one, the next is sent |
 //! | `round_robin` | one frame of each in turn |
 
 use super::frames::{Read, Reader, Writer};

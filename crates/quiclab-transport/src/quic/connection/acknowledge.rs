@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | 1 | RTT sample | the same |
 //! | 2 | detect losses, reduce the window | the same |
-//! | 3 | packets acknowledged, window grows | the same; what grows are bytes sent after the recovery period began |
+//! | 3 | packets acknowledged, window grows | the same; only bytes sent after the start of the recovery period count |
 //! | 4 | PTO backoff is reset | the same |
 
 use super::{Connection, SpaceId, space_in};

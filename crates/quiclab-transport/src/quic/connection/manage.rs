@@ -2,12 +2,12 @@
 //!
 //! | | draft | here |
 //! | --- | --- | --- |
-//! | who opens a path | the client (section 3) | the client, when its plan says and both ends have issued connection IDs |
+//! | who opens a path | the client (section 3) | the client, as in its plan, when both ends have issued connection IDs |
 //! | validation | each end validates the other's address; three times the bytes received before (section 3.1) | the same; given up after three times the larger PTO of the first path and of a new one (RFC 9000 section 8.2.4) |
 //! | status | a preference (section 3.3) | followed: a backup path is used only if no available one works |
-//! | a path that does not answer | an end that moves to a backup path "is RECOMMENDED to update its own path state signaling" (section 3.3) | PATH_STATUS_BACKUP, and PATH_STATUS_AVAILABLE when it answers again |
+//! | a path that does not respond | an end that moves to a backup path "is RECOMMENDED to update its own path state signaling" (section 3.3) | PATH_STATUS_BACKUP, and PATH_STATUS_AVAILABLE when it responds again |
 //! | the last path | CONNECTION_CLOSE, or a new path (section 3.4) | CONNECTION_CLOSE |
-//! | PATH_ACK | on any path (section 5.5) | as `multipath.acknowledgements` says; of abandoned paths at once, on another |
+//! | PATH_ACK | on any path (section 5.5) | as set by `multipath.acknowledgements`; of abandoned paths at once, on another |
 //! | key update, migration, several tuples of a path | yes | not modelled |
 
 use super::send::MIN_ROOM;

@@ -2,8 +2,8 @@
 //!
 //! | | RFC | here |
 //! | --- | --- | --- |
-//! | window | probes and acknowledgements leave without it (RFC 9002 sections 7, 7.5) | the same |
-//! | pacer | "ACK frames SHOULD NOT be delayed by the pacer" (section 7.7) | the same, but in picoquic; probes are not, either |
+//! | window | probes and acknowledgements are sent without it (RFC 9002 sections 7, 7.5) | the same |
+//! | pacer | "ACK frames SHOULD NOT be delayed by the pacer" (section 7.7) | the same, except in picoquic; nor are probes |
 //! | anti-amplification | three times the bytes received (RFC 9000 section 8.1) | exact: the last datagram is shorter |
 //! | padding | datagrams with an ack-eliciting Initial packet, and all with Initial of clients: 1200 bytes (section 14.1) | the same, in the Initial packet |
 

@@ -16,10 +16,10 @@
 //! `ProcessClientHello`, `GenerateConfig`), `quic_config.cc`. A message has tag 4, number of entries 2, zeros
 //! 2, and for each entry tag 4 and end 4 before the values (`crypto_framer.cc`).
 //!
-//! | differs | how |
+//! | difference | here |
 //! | --- | --- |
 //! | data after a hello made of a fresh REJ | `OneRtt`, although the keys are the initial ones until the SHLO |
-//! | certificate chain | as long as configured: that it is compressed is left to the scenario |
+//! | certificate chain | as long as configured: the scenario accounts for compression |
 //! | cached config without early data | the client waits for the SHLO, as with `require_confirmation` |
 //! | SCUP, SREJ | never sent |
 //! | proof | ECDSA of P-256, 72 B; no SCT |

@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | Initial | ClientHello | ServerHello |
 //! | Handshake | Finished | EncryptedExtensions, Certificate and CertificateVerify unless resumed, Finished |
-//! | Application | | NewSessionTickets, as long as the profile says |
+//! | Application | | NewSessionTickets, with the length of the profile |
 //!
 //! | keys | client has them with | server has them with |
 //! | --- | --- | --- |

@@ -6,14 +6,14 @@
 //! B, to the size of the client's first one (`QuicConnection::ProcessUdpPacket`), which is used from the
 //! start here.
 //!
-//! | what | Chromium | here |
+//! | aspect | Chromium | here |
 //! |---|---|---|
-//! | window unit | `kDefaultTCPMSS`, 1460 B, whatever a datagram is | the same |
-//! | pacing | an ideal send time, 10 packets after quiescence, else pairs ("lumpy", from 1.2 Mbit/s on) | a bucket of 2, and 10 after a pause |
+//! | window unit | `kDefaultTCPMSS`, 1460 B, regardless of the datagram size | the same |
+//! | pacing | an ideal send time, 10 packets after quiescence, otherwise pairs ("lumpy", from 1.2 Mbit/s on) | a bucket of 2, and 10 after a pause |
 //! | time threshold | of max(previous srtt, latest) | of max(srtt, latest) |
-//! | first probe timeout | 1.5 srtt after the last packet at least (`kFirstPtoSrttMultiplier`) | not modelled |
-//! | retransmission timeouts of gQUIC | two tail loss probes, then an RTO of 200 ms at least | probe timeouts of RFC 9002 |
-//! | acknowledgement delay | of the smallest RTT | of the smoothed RTT |
+//! | first probe timeout | at least 1.5 srtt after the last packet (`kFirstPtoSrttMultiplier`) | not modelled |
+//! | retransmission timeouts of gQUIC | two tail loss probes, then an RTO of at least 200 ms | probe timeouts of RFC 9002 |
+//! | acknowledgement delay | of the minimum RTT | of the smoothed RTT |
 //! | initial RTT of a repeated connection | of the earlier one (`initial_round_trip_time_us`) | 100 ms: set `initial_rtt` |
 //!
 //! The stored copy of quiche that was read is that of January 2023 (039c155d9adc) or, where a file has not

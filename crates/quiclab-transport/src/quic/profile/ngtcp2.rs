@@ -3,13 +3,13 @@
 //! The stored copies are not those of the commit 20d04c3 (draft 32, late 2020) but of the months around it;
 //! the release of 2022 precedes conservative slow start in its HyStart++.
 //!
-//! | what | ngtcp2 | here |
+//! | aspect | ngtcp2 | here |
 //! |---|---|---|
-//! | window | does not grow above 2.89 x highest delivery rate x smallest RTT, November 2019 to 2024 (`target_cwnd`, 5d14d661) | not modelled |
+//! | window | does not grow above 2.89 x maximum delivery rate x minimum RTT, November 2019 to 2024 (`target_cwnd`, 5d14d661) | not modelled |
 //! | packet threshold | half of the packets in flight, at least 3, from May 2020 on (853431ba) | 3 |
 //! | CUBIC of 2020 | K in whole seconds, rounded down (`ngtcp2_cbrt`): the window is above the cubic curve right after a loss | RFC 9438 |
-//! | HyStart++ of 2022 | leaves slow start at once at a delay (eight samples, 4 ms to 16 ms) | as Chromium's HyStart, which does the same |
-//! | pacing of 2022 | what is sent in one go, 64 KiB at most, is paid for with a wait after it | a bucket of 64 KiB |
+//! | HyStart++ of 2022 | exits slow start at once at a delay (eight samples, 4 ms to 16 ms) | HyStart of Chromium, which does the same |
+//! | pacing of 2022 | data sent at once, at most 64 KiB, are followed by a wait | a bucket of 64 KiB |
 //!
 //! 2020 has no pacer: packets are sent as the window allows, as also found in the captures of the study.
 //!

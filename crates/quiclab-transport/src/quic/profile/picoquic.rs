@@ -2,14 +2,14 @@
 //!
 //! Values were read at that commit, except those marked *assumed*.
 //!
-//! | what | picoquic | here |
+//! | aspect | picoquic | here |
 //! |---|---|---|
 //! | loss | RACK: a later packet, sent srtt / 4 later, is acknowledged; with fewer than three later ones, max_ack_delay + srtt / 4 after that | time threshold of 1.25, no packet threshold |
 //! | ACKs above 16 Mbit/s | every 4 packets, every 10 with an RTT above 100 ms | every 2, as below: the pacer of the receiver decides |
 //! | packets with acknowledgements only | in flight until acknowledged | not in flight: some hundred bytes |
-//! | the peer's packets with acknowledgements only | each eighth is acknowledged, next to other frames (`picoquic_is_ack_needed`); gives RTT samples | a PING after 24 |
-//! | a timeout | the oldest packet counts as lost | the window falls, nothing counts as lost |
-//! | smallest window of NewReno and CUBIC | 2 x 1536 B | two datagrams |
+//! | the peer's packets with acknowledgements only | every eighth is acknowledged, together with other frames (`picoquic_is_ack_needed`); gives RTT samples | a PING after 24 |
+//! | a timeout | the oldest packet counts as lost | the window is reduced, nothing counts as lost |
+//! | minimum window of NewReno and CUBIC | 2 x 1536 B | two datagrams |
 //! | growth of receive windows | to three times as much when half is used | to twice as much |
 //! | stream that sends next | the first that has data | round robin |
 //! | window below eight packets | not paced | paced |

@@ -1,7 +1,7 @@
 //! quic-go, in Go, at v0.18.0 (draft 29, August 2020), the release nearest to eff36f3 of the pacing study:
 //! both have the pacer with waits of a millisecond, which v0.17.3 does not.
 //!
-//! | what newer releases change | to v0.55.0 |
+//! | changes in newer releases | to v0.55.0 |
 //! |---|---|
 //! | datagrams | 1280 B, with path MTU discovery to 1452 B |
 //! | ACK ranges | 32 |

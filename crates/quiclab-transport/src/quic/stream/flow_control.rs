@@ -6,9 +6,9 @@
 //! | `double_when_half_used` (aioquic `_write_connection_limits`, `_write_stream_limits`) | the peer has used more than half of it, counted from 0 | twice the limit |
 //! | `double_within_two_rtts` (Chromium `QuicFlowController::MaybeSendWindowUpdate`) | less than half of the window is left unread | read + window; the window doubles first if the last update is less than two smoothed RTTs ago |
 //!
-//! | differs | from | here |
+//! | difference | from | here |
 //! | --- | --- | --- |
-//! | aioquic's limits grow without bound | | what the peer may send beyond what is read is bounded by the largest window; from then on credit is given back by halves of it |
+//! | aioquic's limits grow without bound | | bytes beyond those read are bounded by the maximum window; from then on credit is returned in halves of it |
 //! | the connection's window beside a stream's that grows | Chromium's `EnsureWindowAtLeast` compares with the wrong field and hardly ever grows it | at least 1.5 times the stream's, as quic-go's `EnsureMinimumWindowSize` |
 //! | quic-go updates when a quarter is read and doubles by the fraction of four RTTs | | Chromium's rule |
 

@@ -3,7 +3,7 @@
 //! | State of the RFC | Here |
 //! | --- | --- |
 //! | Recv | the final size is not known |
-//! | Size Known | it is, and data are missing |
+//! | Size Known | the final size is known, and data are missing |
 //! | Data Recvd, Data Read | all data have arrived: they count as read at once |
 //! | Reset Recvd, Reset Read | RESET_STREAM has arrived |
 //!

@@ -2,10 +2,10 @@
 //!
 //! | Kind | Order |
 //! | --- | --- |
-//! | `fifo` | the stream that is the oldest at this end, until it has nothing more to send |
-//! | `round_robin` | each in turn, a frame at a time; one that has something to send again joins at the end |
+//! | `fifo` | the stream that is the oldest at this end, until it has no data to send |
+//! | `round_robin` | each in turn, a frame at a time; one with new data joins at the end |
 //! | `priority` | RFC 9218 section 10: by urgency; then streams that are not incremental, the oldest first; then incremental ones in turn |
-//! | `priority_in_batches` | by urgency; then each in turn, `incremental` or not, a batch of 16 000 B at a time: quiche as long as `quic_priority_respect_incremental` and `quic_disable_batch_write` are off (`kBatchWriteSize`, quic_write_blocked_list.h) |
+//! | `priority_in_batches` | by urgency; then each in turn, `incremental` or not, a batch of 16 000 B at a time: quiche if `quic_priority_respect_incremental` and `quic_disable_batch_write` are off (`kBatchWriteSize`, quic_write_blocked_list.h) |
 //!
 //! RFC 9218 does not specify the order of incremental and other streams of the same urgency; the others are
 //! first, as in quiche (`StreamPriorityKey`).

@@ -4,7 +4,7 @@
 //! | | RFC 7323 | Linux | here |
 //! |---|---|---|---|
 //! | too old | any smaller TSval | smaller by more than 1 | as Linux |
-//! | pure ACK that reordering delayed | rejected | taken if it changes nothing, up to an RTO | taken up to the smallest RTO |
+//! | pure ACK that reordering delayed | rejected | accepted if it changes nothing, up to an RTO | accepted up to the minimum RTO |
 //! | TS.Recent outdated after 24 days | yes | yes | no: runs are shorter |
 
 use quiclab_core::Segment;

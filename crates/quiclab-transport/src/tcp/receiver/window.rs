@@ -9,8 +9,8 @@
 //! | | before 6.6 | 6.6 to 6.15 | 6.16 on | here |
 //! |---|---|---|---|---|
 //! | window / buffer | 1/2 (`tcp_adv_win_scale` 1) | measured: payload / memory of a packet | measured | as before 6.6, or as 6.16 |
-//! | memory of a packet | truesize | truesize | truesize | as 6.16: a buffer of its own, as from a device without page fragments; otherwise twice its payload |
-//! | cushion of the buffer | 16 segments | 16 segments | what is out of order | as the release |
+//! | memory of a packet | truesize | truesize | truesize | as 6.16: a separate buffer, as from a device without page fragments; otherwise twice its payload |
+//! | cushion of the buffer | 16 segments | 16 segments | data out of order | as the release |
 //! | RTT below 1 ms | | | the buffer grows in proportion to it | as the release |
 //! | memory pressure of the host | yes | yes | yes | none |
 //!

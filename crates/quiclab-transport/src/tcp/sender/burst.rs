@@ -6,12 +6,12 @@
 //! have at least two segments, so that packets are sent in pairs behind fq, which `tests/test_kernel_fq.py`
 //! compares with Linux.
 //!
-//! | what | here | Linux |
+//! | aspect | here | Linux |
 //! | --- | --- | --- |
-//! | size | what the pacing rate brings in 2^-10 s, with an allowance for short paths; two segments or the minimum of the congestion control at least, 64 KiB and `gso_segments` at most | `tcp_tso_autosize`; the allowance since 5.18 |
-//! | window | half of it at most, so that two bursts fit | the same |
+//! | size | bytes of 2^-10 s at the pacing rate, with an allowance for short paths; at least two segments or the minimum of the congestion control, at most 64 KiB and `gso_segments` | `tcp_tso_autosize`; the allowance since 5.18 |
+//! | window | at most half of it, so that two bursts fit | the same |
 //! | a burst that is not full | waits for the next acknowledgement while that is near, as long as less than a third of the window is free | the same; before 5.8 the acknowledgement was near for half a round trip |
-//! | what is written | a burst is a part of one skb of writes, which since 6.10 is filled up with what follows | `tcp_mss_split_point`, `tcp_grow_skb` |
+//! | writes | a burst is a part of one skb of writes, which since 6.10 is filled up with the data that follow | `tcp_mss_split_point`, `tcp_grow_skb` |
 
 use super::departures::Departures;
 use super::{Sender, State};

@@ -5,7 +5,7 @@
 //! | --- | --- | --- |
 //! | Eifel (RFC 3522, 4015) | the acknowledgement echoes a timestamp older than the first retransmission | recovery, partial acknowledgement, timeout |
 //! | DSACK (RFC 3708) | every retransmission was reported as a duplicate | recovery |
-//! | F-RTO (RFC 5682) | data sent before the timeout arrives without having been retransmitted | timeout |
+//! | F-RTO (RFC 5682) | data sent before the timeout arrive without a retransmission | timeout |
 
 use super::acknowledge::{Retransmit, Work};
 use super::{Sender, State};
