@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Tracked values. Atomics only because the stacks want their controllers `Sync`: one thread uses it.
+/// Tracked values. Atomics because the stacks require `Sync` controllers: one thread uses it.
 #[derive(Debug, Default)]
 pub(crate) struct InFlightCounter {
     /// Controller, if it is one of quiclab's.

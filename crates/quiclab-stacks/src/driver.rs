@@ -47,9 +47,9 @@ fn tick_of(deadline: Time) -> Time {
     Time::from_nanos(deadline.as_nanos().div_ceil(TICK).saturating_mul(TICK))
 }
 
-/// Time at which tokio fires a timer that is set at `now`. The thread sleeps for whole milliseconds until that tick
-/// (`Selector::select` of mio rounds up, as the resolution of `epoll_wait` is a millisecond), so the timer is up to two
-/// milliseconds late.
+/// Time at which tokio fires a timer that is set at `now`. The thread sleeps for whole milliseconds until
+/// that tick (`Selector::select` of mio rounds up, as the resolution of `epoll_wait` is a millisecond), so
+/// the timer is up to two milliseconds late.
 fn tokio_wakes(now: Time, deadline: Time) -> Time {
     let sleep = tick_of(deadline).since(now).as_nanos().div_ceil(TICK).saturating_mul(TICK);
     Time::from_nanos(now.as_nanos().saturating_add(sleep))

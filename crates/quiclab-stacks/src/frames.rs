@@ -13,7 +13,8 @@ pub(crate) struct Summary {
     pub(crate) unknown: bool,
 }
 
-/// Walks `payload`, a decrypted packet; `acknowledged` is called with each ACK frame, and with each PATH_ACK frame and its path. An unknown frame ends the walk and counts as ack-eliciting.
+/// Walks `payload`, a decrypted packet; `acknowledged` is called with each ACK frame, and with each PATH_ACK
+/// frame and its path. An unknown frame ends the walk and counts as ack-eliciting.
 pub(crate) fn walk(payload: &[u8], mut acknowledged: impl FnMut(u64, &Ack<'_>)) -> Summary {
     let mut summary = Summary::default();
     for frame in Frames::new(payload) {

@@ -199,7 +199,7 @@ impl LabControllerState {
             self.rate.set_app_limited(in_flight);
         }
         let Some((sent, position)) = batch.latest else { return self.trim() };
-        // RFC 9002 section 5.1: a sample comes from the largest packet newly acknowledged only
+        // RFC 9002 section 5.1: only the largest packet newly acknowledged gives a sample
         let newest = position.is_none_or(|position| position >= self.acked_position);
         let rtt = newest.then(|| self.now.since(sent));
         if let Some(rtt) = rtt {
@@ -300,8 +300,9 @@ impl LabControllerState {
     }
 }
 
-/// Controller that the stack and [`crate::controller::InFlightCounter`] share. There is one for each connection, as
-/// each endpoint has one path and one connection. The lock is never contended: one thread uses it.
+/// Controller that the stack and [`crate::controller::InFlightCounter`] share. There is one for each
+/// connection, as each endpoint has one path and one connection. The lock is never contended: one thread uses
+/// it.
 #[derive(Clone)]
 pub struct LabController(Arc<Mutex<LabControllerState>>);
 
@@ -341,7 +342,7 @@ impl LabController {
         self.lab().controller.window()
     }
 
-    /// Adds an increase of the window while it is not full: in slow start to twice what was in flight
+    /// Adds an increase of the window while it is not full: in slow start to twice the bytes in flight
     /// (draft-ietf-ccwg-ratelimited-increase).
     #[must_use]
     pub fn with_rate_limited_increase(self) -> Self {
@@ -351,7 +352,8 @@ impl LabController {
         self
     }
 
-    /// Sets the size of a full packet. The window is full once another one does not fit, and must be able to grow then.
+    /// Sets the size of a full packet. The window is full once another one does not fit, and must be able to
+    /// grow then.
     pub fn set_full_packet(&self, bytes: u64) {
         self.lab().full_packet = bytes;
     }

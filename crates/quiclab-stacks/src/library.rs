@@ -53,8 +53,8 @@ pub(crate) trait Stack: Connection<Moment = Instant> + Send + 'static {
 
     /// Starts the connection (clients only).
     fn connect(&mut self, now: Instant);
-    /// Handles a datagram that has arrived on path `path`. Returns whether it wrote a response to `answer` that belongs to
-    /// no connection.
+    /// Handles a datagram that has arrived on path `path`. Returns whether it wrote a response to `answer`
+    /// that belongs to no connection.
     fn receive(&mut self, now: Instant, path: u8, ecn: Ecn, datagram: BytesMut, answer: &mut Vec<u8>)
     -> bool;
     /// Time at which [`Stack::wake`] must be called.

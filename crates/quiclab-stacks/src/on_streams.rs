@@ -1,5 +1,5 @@
-//! Workload on the streams of a library: a [`StreamApplication`] of quiclab-transport, which receives the events of its
-//! connection and acts on [`LibraryStreams`].
+//! Workload on the streams of a library: a [`StreamApplication`] of quiclab-transport, which receives the
+//! events of its connection and acts on [`LibraryStreams`].
 
 use crate::library::{Connection, Event};
 use crate::streams::{Arrival, LibraryStreams, StreamTable};

@@ -1,7 +1,7 @@
 //! Options of an endpoint, validated and in the units of the stacks.
 //!
-//! Both stacks take the same options with the same limits; an option left out keeps the default of
-//! the stack (`stack/family.rs`).
+//! Both stacks take the same options with the same limits; an omitted option keeps the default of the stack
+//! (`stack/family.rs`).
 
 use quiclab_core::problem::{ensure, name_of, quoted};
 use quiclab_core::{ByteCount, Duration, FieldPath, FiveTuple, Problem};

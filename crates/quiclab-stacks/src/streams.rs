@@ -9,8 +9,9 @@
 //! | priority: urgency, then streams in full, the oldest first, then incremental ones in turn | a priority of the library for each level; in a level, one for each stream that is not incremental |
 //! | bytes that wait | the library does not report bytes taken and not sent: bytes not acknowledged less those in flight |
 //!
-//! An application learns of a bidirectional stream when its label has arrived, or its end. The bytes missing in a request shorter
-//! than a label are 0: a request for a resource has at least three bytes with its frame, and a page has at most 100 001 resources.
+//! An application learns of a bidirectional stream when its label has arrived, or its end. The bytes missing
+//! in a request shorter than a label are 0: a request for a resource has at least three bytes with its frame,
+//! and a page has at most 100 001 resources.
 
 use crate::body::zeros;
 use crate::library::{Connection, Read, StreamDirection};
@@ -95,7 +96,8 @@ pub(crate) struct StreamTable<Handle> {
     streams: [Vec<Stream<Handle>>; 4],
     /// Size of a write in bytes.
     write_size: usize,
-    /// Bytes of all streams not yet taken by the library, and bytes taken of streams that are not acknowledged or reset.
+    /// Bytes of all streams not yet taken by the library, and bytes taken of streams that are not
+    /// acknowledged or reset.
     waiting: u64,
     taken: u64,
     /// Reason why the library rejected a datagram.

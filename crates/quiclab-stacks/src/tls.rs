@@ -10,9 +10,9 @@
 //! | wall clock | always [`NOW`] |
 //! | session tickets | issued as by default (two), not stored |
 //!
-//! The certificate is for `quiclab.test`, signed by itself, valid for a hundred years, made by
-//! `openssl genpkey -algorithm ed25519` and `openssl req -x509 -subj /CN=quiclab.test -days 36500
-//! -addext subjectAltName=DNS:quiclab.test -addext basicConstraints=critical,CA:FALSE -addext
+//! The certificate is for `quiclab.test`, self-signed, valid for a hundred years, made by `openssl genpkey
+//! -algorithm ed25519` and `openssl req -x509 -subj /CN=quiclab.test -days 36500 -addext
+//! subjectAltName=DNS:quiclab.test -addext basicConstraints=critical,CA:FALSE -addext
 //! extendedKeyUsage=serverAuth`. The client trusts it as its only root.
 
 use crate::observation::SharedObservation;

@@ -1,5 +1,5 @@
-//! Stacks that carry tunnels: each is a type that implements [`CarrierStack`], and a line in the list of its crate
-//! (`CARRIERS`). The runner of scenarios joins the lists, as it does those of stacks.
+//! Stacks that carry tunnels: each is a type that implements [`CarrierStack`], and a line in the list of its
+//! crate (`CARRIERS`). The runner of scenarios joins the lists, as it does those of stacks.
 
 use crate::error::Error;
 use crate::options::EndpointConfig;
@@ -11,8 +11,8 @@ pub trait CarrierStack: Sync {
     /// Name in the catalogue of stacks.
     fn name(&self) -> &'static str;
 
-    /// Checks the values of an end of a tunnel beyond the checks of a flow. `fixed_windows`: whether its paths have
-    /// constant windows.
+    /// Checks the values of an end of a tunnel beyond the checks of a flow. `fixed_windows`: whether its
+    /// paths have constant windows.
     ///
     /// # Errors
     /// If it does not support a value.

@@ -20,8 +20,8 @@ use quiclab_transport::{EndpointRequest, build_on_streams, http, page_random};
 pub(super) const TRANSPORT: &str = "TransportConfig::default";
 const HERE: &str = "set by quiclab";
 
-/// Entry in the catalogue: `own` properties follow those common to the family; whether its connections can have
-/// several paths, and whether it carries tunnels.
+/// Entry in the catalogue: `own` properties follow those common to the family; whether its connections can
+/// have several paths, and whether it carries tunnels.
 pub(super) fn info(
     name: &'static str,
     version: &'static str,
@@ -75,7 +75,7 @@ pub(super) fn build<S: Stack>(
     options::check_workload(workload)?;
     options::check_tuple(&identity.tuple)?;
     let role = identity.role;
-    // one connection; an observer sees one, for a page that of the HTML
+    // one connection; an observer receives one, for a page that of the HTML
     let mut connection = |identity: &EndpointIdentity, application| -> Box<dyn Endpoint> {
         let observation = observer
             .take()

@@ -1,6 +1,7 @@
 //! noq: `noq-proto` 1.4, a fork of quinn with Multipath QUIC (draft-ietf-quic-multipath-21), behind
-//! [`Stack`](crate::library::Stack), where it differs from quinn. Without the option `multipath` the connection is
-//! that of RFC 9000, on path 0; with it, `paths` opens, ranks and closes paths as an application of noq does.
+//! [`Stack`](crate::library::Stack), where it differs from quinn. Without the option `multipath` the
+//! connection is that of RFC 9000, on path 0; with it, `paths` opens, ranks and closes paths as an
+//! application of noq does.
 
 use super::{family, paths::Paths};
 use crate::controller::{InFlightCounter, mirrored};

@@ -8,7 +8,7 @@ use quiclab_transport::workload::{Outcome, StreamApplication};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// A library whose streams are those of a client at which nothing arrives by itself.
+/// Library with the streams of a client, at which data arrive only as set by a test.
 #[derive(Default)]
 struct Library {
     /// Bytes that it takes in total.

@@ -155,8 +155,8 @@ pub struct Network {
     in_flight: BTreeMap<u64, Box<Packet>>,
     /// Departure times of the packets of each link, by whether it is the uplink.
     departures: BTreeMap<bool, Vec<Time>>,
-    /// Departure time of the last packet of each link: no two leave at the same instant, as packets that arrive together
-    /// are read together.
+    /// Departure time of the last packet of each link: no two leave at the same instant, as packets that
+    /// arrive together are read together.
     last: BTreeMap<bool, Time>,
     /// Next packet index of each direction.
     indices: [usize; 2],

@@ -76,7 +76,7 @@ fn every_packet_is_seen_once_in_order_and_as_it_was_sent() {
                 assert_eq!(plain.get(&(*space, *number)), Some(&packet), "{stack} {space:?} {number}");
             }
         }
-        // all packets that the stack counts are seen; CONNECTION_CLOSE is not counted
+        // all packets that the stack counts are observed; CONNECTION_CLOSE is not counted
         let counted = network.server_statistic("packets_sent") as usize;
         assert!((counted..=counted + 3).contains(&server.sent.len()), "{stack}: {counted}");
         assert_eq!(server.lost.len() as f64, network.server_statistic("lost_packets"), "{stack}");
@@ -184,8 +184,8 @@ fn each_acknowledgement_is_told_and_each_packet_acknowledged_once() {
                 .collect();
             let sent: usize = asking.values().sum();
             let acked: u64 = log.acks.iter().map(|(_, _, bytes)| bytes).sum();
-            // What was sent is acknowledged, lost, in flight, or was dropped with the keys of the handshake:
-            // one flight of each side, three datagrams (RFC 9000 section 8.1) at most.
+            // Packets sent are acknowledged, lost, in flight, or discarded with the keys of the handshake:
+            // one flight of each side, at most three datagrams (RFC 9000 section 8.1).
             let rest = sent as f64 - acked as f64 - of_stack("lost_bytes") - of_stack("in_flight_bytes");
             assert!((0.0..=3600.0).contains(&rest), "{stack}: {rest} of {sent} bytes");
             let packets: u64 = log.acks.iter().map(|(_, packets, _)| u64::from(*packets)).sum();
@@ -278,7 +278,7 @@ fn recovery_follows_the_window_and_the_bytes_in_flight() {
         let events = network.server_statistic("congestion_events");
         assert!(events >= 1.0 && reduced <= events, "{stack}: {reduced} of {events}");
         for state in &log.recovery {
-            // a window reduced by a loss may be below what is in flight; a datagram beyond is never sent
+            // a window reduced by a loss may be below the bytes in flight; a datagram beyond it is never sent
             let largest = log.recovery.iter().map(|state| state.cwnd_bytes).max().unwrap();
             assert!(state.in_flight_bytes.unwrap() <= largest + 1200, "{stack}: {state:?}");
         }

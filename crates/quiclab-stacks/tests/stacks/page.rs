@@ -101,8 +101,8 @@ fn random_loss_costs_time_but_no_byte() {
     }
 }
 
-/// Urgency 0, not incremental: the style sheets one after another; then the script; then the images in turn, the
-/// first bytes of all before the end of one. At 2 Mbit/s 20 kB take 80 ms, the rest of a datagram 5 ms.
+/// Urgency 0, not incremental: the style sheets one after another; then the script; then the images in turn,
+/// the first bytes of all before the end of one. At 2 Mbit/s 20 kB take 80 ms, the rest of a datagram 5 ms.
 #[test]
 fn responses_come_in_the_order_of_a_browsers_priorities() {
     let objects =
@@ -123,8 +123,8 @@ fn responses_come_in_the_order_of_a_browsers_priorities() {
     }
 }
 
-/// Dependencies of resources; servers with a connection each; and requests of 1 B, three with the frame around it,
-/// with numbers of resources above 255.
+/// Dependencies of resources; servers with a connection each; and requests of 1 B, three with the frame
+/// around it, with numbers of resources above 255.
 #[test]
 fn resources_of_several_servers_come_when_what_leads_to_them_has() {
     let resource = |number: u32| PageResource {

@@ -45,8 +45,8 @@ fn responses_stay_within_the_windows_of_the_client() {
             network.run();
             loaded(&network);
             let least = Duration::from_millis(20 * (round_trips + 1));
-            // credit is granted for no less than an eighth of a window, up to two milliseconds late because of
-            // timers
+            // credit is granted for no less than an eighth of a window, up to two milliseconds late because
+            // of timers
             let most = Duration::from_millis(50) + Duration::from_millis(22 * round_trips) * 8 / 7 * 2;
             let taken = load_time(&network);
             assert!((least..most).contains(&taken), "{stack}, {count}: {taken:?} of {least:?} to {most:?}");

@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 
 /// Maximum number of duplicates at a position that are not merged (Linux `TCP_FASTRETRANS_THRESH`).
 const UNMERGED: u8 = 3;
-/// First guess of the peer's segment payload, its smallest (Linux `TCP_MSS_DEFAULT`, `TCP_MIN_MSS`).
+/// Initial estimate of the peer's segment payload, and its minimum (Linux `TCP_MSS_DEFAULT`, `TCP_MIN_MSS`).
 const FIRST_PAYLOAD: u64 = 536;
 const MIN_PAYLOAD: u64 = 88;
 

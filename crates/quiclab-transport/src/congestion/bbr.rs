@@ -1,10 +1,10 @@
-//! BBR: the window and the pacing rate follow a model of the path. Version 3 is in `v3`; the rest is about version 1,
-//! which does not look at losses.
+//! BBR: the window and the pacing rate follow a model of the path. Version 3 is in `v3`; the rest is about
+//! version 1, which ignores losses.
 //!
 //! The model (Cardwell, Cheng, Gunn, Yeganeh, Jacobson: "BBR: Congestion-Based Congestion Control", ACM Queue
 //! 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00) has two numbers, which cannot be measured at
-//! the same time: the bandwidth of the bottleneck, as the largest delivery rate of ten round trips, and the
-//! RTT without queue, as the smallest of ten seconds. Their product (BDP) is the amount that must be in
+//! the same time: the bandwidth of the bottleneck, as the maximum delivery rate of ten round trips, and the
+//! RTT without queue, as the minimum of ten seconds. Their product (BDP) is the amount that must be in
 //! flight. Four states:
 //!
 //! ```text
@@ -109,8 +109,8 @@ impl FullPipe {
     }
 }
 
-/// Detects that sending starts again after the application had nothing to send. (Linux asks the socket
-/// for `CA_EVENT_TX_START` and `app_limited`; a controller here sees packets only.)
+/// Detection of a restart after the application had nothing to send. (Linux uses `CA_EVENT_TX_START` and
+/// `app_limited` of the socket; a controller here receives only packets.)
 #[derive(Clone, Copy, Debug, Default)]
 struct Idle {
     /// Time at which the next packet could have been sent; `None` before the first.

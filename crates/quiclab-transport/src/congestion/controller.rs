@@ -158,7 +158,7 @@ pub trait Controller: Send {
     /// one episode of timeouts). QUIC: persistent congestion (RFC 9002 section 7.6), `cut` is true.
     fn on_timeout(&mut self, event: &CongestionEvent, cut: bool);
 
-    /// Handles a spurious last reduction: window and threshold become at least what they were before.
+    /// Handles a spurious last reduction: window and threshold become at least their previous values.
     fn on_spurious(&mut self, now: Time);
 
     /// Handles an idle period of at least an RTO: the window becomes the restart window (RFC 5681 section

@@ -26,7 +26,7 @@ fn the_fifth_rise_by_a_quarter_ends_it() {
     assert_eq!(risen(constant(40, 5).chain(constant(49, 1000))), None, "less than a quarter");
 }
 
-/// 4 rises (9 to 12). Then 45: for five samples the smallest is 45, less than a quarter but more than 0: the
+/// 4 rises (9 to 12). Then 45: for five samples the minimum is 45, less than a quarter but more than 0: the
 /// count restarts at 18 and reaches five at 22. With 40 instead the rise is 0: the count does not change, 18
 /// is the fifth.
 #[test]

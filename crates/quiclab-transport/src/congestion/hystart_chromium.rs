@@ -11,8 +11,8 @@
 //! | small windows | count samples | count none |
 //! | end of a round | all packets sent before its start are acknowledged; the next begins with the next ACK | a packet sent later is acknowledged |
 //!
-//! One difference: an increase found below 16 packets ends slow start at 16 packets; in Chromium at the next
-//! ACK. The effect is small: with 8 samples in a round, the window has 15 packets or more.
+//! One difference: an increase detected below 16 packets ends slow start at 16 packets; in Chromium at the
+//! next ACK. The effect is small: with 8 samples in a round, the window has 15 packets or more.
 
 use super::slow_start::{SlowStartDecision, SlowStartInput, SlowStartPolicy, increase_threshold};
 use quiclab_core::{Duration, Time};
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     /// Sample, counted from 1, at which slow start ends with this window in packets: one ACK of 80 ms, which
-    /// is a round of its own, then a round with these RTTs in ms.
+    /// is a separate round, then a round with these RTTs in ms.
     fn ends(window: u64, rtts: &[u64]) -> Option<usize> {
         let mut driver = Driver::new(HystartChromium::default(), window);
         assert_eq!(driver.ack(0, 80_000, 1, 1), SlowStartDecision::GO_ON);

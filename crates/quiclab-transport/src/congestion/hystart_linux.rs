@@ -45,7 +45,7 @@ pub enum AckTrain {
 #[derive(Clone, Debug)]
 pub struct HystartLinux {
     train: AckTrain,
-    /// Slow start was left once; only a timeout makes it look again.
+    /// Whether slow start has ended; reset only by a timeout.
     found: bool,
     /// Current round; `None` before the first acknowledgement.
     round: Option<Round>,

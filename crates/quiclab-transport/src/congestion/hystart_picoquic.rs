@@ -1,5 +1,5 @@
 //! Exit from slow start of picoquic: the RTT has risen by a quarter (picoquic/cc_common.c at bf84867, 2020,
-//! `picoquic_hystart_test`): the smallest of 7 samples, 1 ms apart at least, exceeds the smallest "largest of
+//! `picoquic_hystart_test`): the minimum of 7 samples, at least 1 ms apart, exceeds the minimum "largest of
 //! 7" so far by a quarter, 7 times. NewReno and CUBIC use it, and BBR if the RTT is above 100 ms.
 
 use super::slow_start::{SlowStartDecision, SlowStartInput, SlowStartPolicy};
@@ -80,7 +80,7 @@ mod tests {
         for _ in 0..50 {
             assert!(!sample(&mut test, 125), "a quarter is not more than a quarter");
         }
-        // the smallest of seven is 126 ms from the 7th sample on, for the 7th time with the 13th
+        // the minimum of seven is 126 ms from the 7th sample on, for the 7th time with the 13th
         for number in 1..=13 {
             assert_eq!(sample(&mut test, 126), number == 13, "sample {number}");
         }

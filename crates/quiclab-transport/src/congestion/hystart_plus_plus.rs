@@ -1,6 +1,6 @@
 //! HyStart++ (RFC 9406): slow start that slows down before it ends.
 //!
-//! When the smallest RTT of a round exceeds that of the previous round, *conservative slow start* (CSS)
+//! When the minimum RTT of a round exceeds that of the previous round, *conservative slow start* (CSS)
 //! begins: a quarter of the growth for at most 5 rounds. If the RTT falls again, the increase was a jitter
 //! and slow start resumes; otherwise it ends.
 //!

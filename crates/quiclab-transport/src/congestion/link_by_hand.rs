@@ -1,5 +1,5 @@
 //! Sender with endless data, a FIFO link of fixed rate and a constant delay back: every packet is
-//! acknowledged by itself, in order. A packet dropped by a full buffer is reported lost with the next
+//! acknowledged separately, in order. A packet dropped by a full buffer is reported lost with the next
 //! acknowledgement after the one it would have had.
 
 use crate::congestion::{Ack, CongestionEvent, Controller, LostPacket, Phase, RecoveryPhase};

@@ -71,7 +71,7 @@ fn a_queue_of_a_tenth_or_4_ms_makes_it_double() {
     }
 }
 
-/// The smallest sample of about a round trip: one of 40 ms counts in the part of 10 ms in which it arrived,
+/// The minimum sample of about a round trip: one of 40 ms counts in the part of 10 ms in which it arrived,
 /// and in three more.
 #[test]
 fn the_smallest_rtt_of_a_round_trip_decides() {

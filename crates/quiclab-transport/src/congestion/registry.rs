@@ -58,7 +58,7 @@ impl Family {
 
 /// Declares `CongestionControl` and `build`. A line `Variant = "name", family => make;` registers a
 /// congestion control: its name in scenarios, the options that it has, and a function from `&Settings` and a
-/// `RandomStream` of its own to the controller.
+/// separate `RandomStream` to the controller.
 macro_rules! controls {
     ($($(#[$attribute:meta])* $Variant:ident = $name:literal, $family:expr => $make:expr;)+) => {
         /// Congestion control of a sender.

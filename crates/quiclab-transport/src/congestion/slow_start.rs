@@ -41,8 +41,8 @@ pub struct SlowStartInput<'a> {
 /// Decision on a [`SlowStartInput`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowStartDecision {
-    /// Slow start goes on: the window grows by the acknowledged bytes, at most `limit` of them, times `gain` divided
-    /// by `divisor`.
+    /// Slow start continues: the window grows by the acknowledged bytes, at most `limit` of them, times
+    /// `gain` divided by `divisor`.
     Continue {
         /// Factor of growth: 1 in slow start, 2 in Rapid Start (draft-kazuho-ccwg-rapid-start-02 section
         /// 3.2). Not 0.
@@ -52,9 +52,9 @@ pub enum SlowStartDecision {
         /// Bytes of one acknowledgement that count (L of RFC 9406 section 4.3); `None`: all.
         limit: Option<u64>,
     },
-    /// Slow start goes on with a window of this number of bytes; the acknowledgement does not add to it.
+    /// Slow start continues with a window of this number of bytes; the acknowledgement does not add to it.
     Window(u64),
-    /// Slow start goes on, and the window does not change.
+    /// Slow start continues, and the window does not change.
     Hold,
     /// Slow start is over: the threshold becomes the window.
     Leave,

@@ -55,7 +55,7 @@ fn datagrams_are_evenly_spaced() {
     assert_eq!(times, (0..10).map(|index| us(1000 + index * 1000)).collect::<Vec<_>>());
     assert!(sent.iter().all(|(_, packet)| packet.size == ByteCount::from_bytes(1028)));
     assert_eq!(source.progress().finished, Some(us(10_000)));
-    // 8000 bits at 3 Mbit/s: 2666666.67 ns, each rounded up by itself
+    // 8000 bits at 3 Mbit/s: 2666666.67 ns, each rounded up separately
     let workload = datagrams(DataRate::from_mbps(3), Duration::from_nanos(8_000_001), None);
     let nanos = drain(end(Role::Server, &workload).as_mut())
         .iter()
@@ -71,7 +71,7 @@ fn periods_of_sending_and_pauses_alternate() {
     let millis = Duration::from_millis;
     let workload = datagrams(DataRate::from_mbps(8), millis(11), Some((millis(3), millis(2))));
     let times: Vec<_> = drain(end(Role::Server, &workload).as_mut()).iter().map(|(time, _)| *time).collect();
-    // three from 0, 5, 10 ms on; the last period is cut after 1 ms
+    // three from 0, 5, 10 ms on; the last period is truncated after 1 ms
     assert_eq!(times, [0, 1, 2, 5, 6, 7, 10].map(|millis| us(1000 + millis * 1000)));
 }
 

@@ -166,7 +166,7 @@ mod tests {
         calls.into_iter().filter_map(write).collect()
     }
 
-    /// Request: 9 + 5 + 100 on the headers stream. Response: 9 + 200 there, the body on a stream of its own.
+    /// Request: 9 + 5 + 100 on the headers stream. Response: 9 + 200 there, the body on a separate stream.
     #[test]
     fn a_page_of_two_objects_by_hand_with_a_late_section() {
         let workload = page(&[(2, 300, ObjectKind::Image)], Priorities::RoundRobin);

@@ -1,4 +1,4 @@
-//! Both ends of a page on the streams of QUIC, each request on a stream of its own. Further frames and the
+//! Both ends of a page on the streams of QUIC, each request on a separate stream. Further frames and the
 //! place of header sections depend on the mapping: [`super::h3`], [`super::gquic`].
 
 use super::browser::Browser;

@@ -113,7 +113,7 @@ impl Net {
     }
 }
 
-/// Times of a request in ms: connecting, connected, wanted, asked, first byte, complete.
+/// Times of a request in ms: connecting, connected, wanted, requested, first byte, complete.
 fn times(request: &RequestTimes) -> [Option<u64>; 6] {
     let RequestTimes { connecting, connected, wanted, asked, first_byte, complete, .. } = *request;
     [connecting, connected, wanted, asked, first_byte, complete]

@@ -1,6 +1,6 @@
-//! Each frame in as many DATAGRAM frames (RFC 9221) as it needs, all full but the last. The number of a
-//! datagram consists of those of its frame (32 bits), of the datagram within it, and of its datagrams (16
-//! bits each); its time is that of the capture.
+//! Transmission of each frame in the required number of DATAGRAM frames (RFC 9221), all full but the last.
+//! The number of a datagram consists of those of its frame (32 bits), of the datagram within it, and of its
+//! datagrams (16 bits each); its time is that of the capture.
 //!
 //! Datagrams that wait for the congestion window cannot be withdrawn, so no frame is dropped. Datagrams are
 //! not retransmitted: if one is lost, its frame is missing.

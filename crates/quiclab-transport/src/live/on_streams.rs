@@ -1,5 +1,5 @@
-//! Each frame on a unidirectional stream of its own, which ends with it; the label of the stream is the
-//! capture time of the frame.
+//! Transmission of each frame on a separate unidirectional stream, which ends with it; the label of the
+//! stream is the capture time of the frame.
 //!
 //! A frame for which the peer's limit allows no stream yet waits for one. With `drop_late` the stream of a
 //! frame that is not acknowledged at its deadline is reset, and a frame that waits for a stream is dropped.

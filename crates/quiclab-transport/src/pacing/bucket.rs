@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(bucket.wait(Time::ZERO, 1500), Duration::from_micros(1500));
         assert_eq!(bucket.wait(ms(1), 1500), Duration::from_micros(500));
         assert_eq!(bucket.wait(ms(100), 3000), Duration::ZERO);
-        // more than it holds: until it is full
+        // more than its capacity: until it is full
         assert_eq!(bucket.wait(Time::ZERO, 9000), Duration::from_millis(3));
     }
 

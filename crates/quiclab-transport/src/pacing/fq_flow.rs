@@ -26,7 +26,7 @@ const LOWER_HEADERS: u64 = 34;
 const QUANTUM: i64 = 2 * FRAME;
 const INITIAL_QUANTUM: i64 = 10 * FRAME;
 const REFILL_DELAY: Duration = Duration::from_millis(40);
-/// Up to this rate each packet is spaced by its own length (`low_rate_threshold`: 550 kbit/s).
+/// Maximum rate at which each packet is spaced by its own length (`low_rate_threshold`: 550 kbit/s).
 const LOW_RATE: u64 = 550_000;
 /// "Since socket rate can change later, clamp the delay to 1 second."
 const MAX_WAIT: Duration = Duration::from_secs(1);

@@ -192,7 +192,7 @@ mod tests {
             let mut now = Time::from_nanos(1);
             let mut sent = Vec::new();
             for (pause, bytes) in packets {
-                // half of the packets are there when the one before has left
+                // half of the packets are available when the previous one is sent
                 let pause = if pause % 2 == 0 { 0 } else { pause };
                 now = pacer.release(now + Duration::from_nanos(pause), bytes);
                 pacer.on_sent(now, bytes);

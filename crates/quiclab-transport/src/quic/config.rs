@@ -208,7 +208,7 @@ impl InitialWindow {
 }
 
 /// Trigger of acknowledgements of packets that carry only an acknowledgement: a periodic PING, so that old
-/// ranges can be forgotten (RFC 9000 section 13.2.4).
+/// ranges can be removed (RFC 9000 section 13.2.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AckOfAckPolicy {
     /// Nothing.

@@ -105,7 +105,7 @@ impl QuicEndpoint {
         let application = self.application.deadline().filter(|_| !self.notified_closed);
         let mut timer = self.connection.next_timer(now);
         if self.connection.fail_with_plugins() {
-            // what remains is CONNECTION_CLOSE, and the failure of the application
+            // CONNECTION_CLOSE and the failure of the application remain
             self.act(now);
             while let Some(departure) = self.connection.next_datagram(now) {
                 self.send(now, departure, out);

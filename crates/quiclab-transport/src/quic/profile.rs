@@ -7,9 +7,9 @@
 //! A source names file, function or constant and version. "Assumed" means that a value could not be read, and
 //! gives the reason for it. Three things are equal in all profiles, for a comparison of stacks and not of
 //! set-ups: the certificate chain (3000 B: a leaf and an intermediate with ECDSA keys and their signatures;
-//! the test certificates that come with the stacks have 300 B to 1500 B), no resumption, and TLS 1.3.
+//! the test certificates of the stacks have 300 B to 1500 B), no resumption, and TLS 1.3.
 //!
-//! Not modelled, of all stacks: path MTU discovery (`datagram_size` is what it finds), Retry, spurious-loss
+//! Not modelled, of all stacks: path MTU discovery (`datagram_size` is its result), Retry, spurious-loss
 //! undo, skipped packet numbers, and GREASE. The module of each stack lists further omissions.
 
 mod aioquic;

@@ -109,7 +109,7 @@ fn build_page(
         Problem::new(ProblemKind::Conflict, "plugins", "no functions of plugins")
             .because("a page with `workload.resources` has several connections, a function the state of one")
     })?;
-    // an observer sees one connection: that of the HTML
+    // an observer receives one connection: that of the HTML
     let mut observer = observer;
     http::build_origins(identity, workload, page_random(seed, identity), |identity, page, origin| {
         let application = page.on_streams(identity.role, origin, config.quic.version);
@@ -153,7 +153,8 @@ fn check_datagrams(config: &Config, identity: &EndpointIdentity, workload: &Work
 /// Bytes of type and length of a DATAGRAM frame.
 const DATAGRAM_HEADER: u64 = 3;
 
-/// Rejects what Google QUIC 37 has no frames for: datagrams, further paths, and unidirectional streams.
+/// Rejects features for which Google QUIC 37 has no frames: datagrams, further paths, and unidirectional
+/// streams.
 fn check_gquic(identity: &EndpointIdentity, workload: &Workload) -> Result<(), Error> {
     ensure(
         !matches!(workload, Workload::Datagrams { .. } | Workload::Ping { .. } | Workload::Live { .. }),

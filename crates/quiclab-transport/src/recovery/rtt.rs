@@ -296,8 +296,8 @@ mod tests {
         rtt
     }
 
-    /// A queue of 60 ms over 100 ms: rttvar = (3 x 50 + 60) / 4 = 52.5, then (3 x 52.5 + 60) / 4 = 54.375, towards 60.
-    /// By RFC 9002 it falls towards 0, as the smoothed RTT comes near 160 ms.
+    /// A queue of 60 ms over 100 ms: rttvar = (3 x 50 + 60) / 4 = 52.5, then (3 x 52.5 + 60) / 4 = 54.375,
+    /// towards 60. By RFC 9002 it decreases towards 0, as the smoothed RTT approaches 160 ms.
     #[test]
     fn a_standing_queue_is_variation_from_the_minimum() {
         let mut rtt = from_min_rtt(100);
@@ -349,7 +349,7 @@ mod tests {
     }
 
     proptest! {
-        /// The smoothed RTT is a mean: it stays between the smallest and the largest sample.
+        /// The smoothed RTT is a mean: it is between the minimum and the maximum sample.
         #[test]
         fn the_smoothed_rtt_stays_within_the_samples(
             samples in prop::collection::vec((1_000_000u64..1_000_000_000, 0u64..100_000_000), 1..50),

@@ -97,7 +97,7 @@ impl TcpRtt {
         while self.minima.back().is_some_and(|(_, other)| *other >= rtt) {
             self.minima.pop_back();
         }
-        // candidates of one millisecond count as one: the list stays short on a path whose RTT grows
+        // candidates of one millisecond count as one: the list remains short on a path with a growing RTT
         let near = |(time, _): &(Time, Duration)| now.since(*time) < Duration::from_millis(1);
         if !self.minima.back().is_some_and(near) || self.minima.len() < 2 {
             if self.minima.len() == MAX_MINIMA {

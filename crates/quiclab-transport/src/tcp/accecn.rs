@@ -116,8 +116,8 @@ impl Handshake {
     /// Handles the segment that opens the connection at the server. Returns whether the SYN-ACK had a mark.
     pub(super) fn on_opened(&mut self, segment: &Segment) -> bool {
         self.option = segment.accecn().is_some();
-        // counts begin at 5, and only a SYN-ACK may have added a mark: a client without AccECN, to which a SYN-ACK without ECN went,
-        // or a field that was cleared (sections 3.2.2.1 and 3.2.2.4)
+        // counts begin at 5, and only a SYN-ACK may have added a mark: a client without AccECN, to which a
+        // SYN-ACK without ECN was sent, or a field that was cleared (sections 3.2.2.1 and 3.2.2.4)
         let ace = segment.flags.ace();
         if ace == 0 {
             (self.capable, self.trusted) = (false, false);

@@ -61,7 +61,7 @@ values! {
     acknowledge_full_pushes: bool = false, "net/ipv4/tcp_input.c tcp_measure_rcv_mss";
     /// The receive window follows the memory that packets take, and the receive buffer what one RTT brings.
     measured_window: bool = false, "include/net/tcp.h tcp_win_from_space, sysctl tcp_adv_win_scale 1";
-    /// What is out of order tells the size of segments and the memory of a packet, too.
+    /// Data out of order also show the size of segments and the memory of a packet.
     measures_out_of_order: bool = false, "net/ipv4/tcp_input.c tcp_data_queue_ofo";
     /// Maximum wait of merged acknowledgements, as a share of the RTT in percent.
     compressed_ack_percent: u32 = 5, "net/ipv4/tcp_input.c __tcp_ack_snd_check";

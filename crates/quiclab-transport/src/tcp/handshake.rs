@@ -56,7 +56,7 @@ impl Offer {
     }
 
     /// Response to an offer: an option that was not offered "MUST NOT" be sent (RFC 7323 sections 2.2 and
-    /// 3.2, RFC 2018 section 2 for what a SYN permits); each end announces its own MSS.
+    /// 3.2, RFC 2018 section 2 for options that a SYN permits); each end announces its own MSS.
     pub(super) fn answer(self, peer: Self) -> Self {
         Self {
             mss: self.mss,

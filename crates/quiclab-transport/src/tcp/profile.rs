@@ -8,8 +8,8 @@
 //! Changes between these releases that are not modelled: HyStart's allowance for delayed ACKs (5.6), the
 //! rounds and minima of HyStart (5.16).
 //!
-//! Not modelled of receivers: the steps in which their buffers grow, window updates, and what `acknowledgement/delayed.rs` lists. The
-//! buffer of Windows is that of Linux: its sizes are not documented.
+//! Not modelled of receivers: the steps in which their buffers grow, window updates, and the list in
+//! `acknowledgement/delayed.rs`. The buffer of Windows is that of Linux: its sizes are not documented.
 
 use super::config::{Config, Fixed};
 use crate::options::{RateReduction, TcpAckRule, TcpLossDetection, TcpValues};

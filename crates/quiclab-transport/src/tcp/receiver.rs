@@ -65,9 +65,9 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// Makes the receiver of a connection. `payload` is that of a full segment; the peer's stream begins at
-    /// 1. `window_scaling` and `ecn` of `config.tcp` must be the negotiated values, as `sack` and
-    /// `timestamps`.
+    /// Makes the receiver of a connection. `payload` is that of a full segment; position 1 is the first of
+    /// the peer's stream. `window_scaling` and `ecn` of `config.tcp` must be the negotiated values, as `sack`
+    /// and `timestamps`.
     pub(crate) fn new(config: &Config, payload: u64, sack: bool, timestamps: bool) -> Self {
         let window = Window::new(config, payload);
         let fixed = config.fixed.clone();

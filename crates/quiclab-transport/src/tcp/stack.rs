@@ -84,7 +84,7 @@ impl NativeStack for LabTcp {
                     let application = http::build_http2(identity.role, page, origin, config.http2.as_ref())?;
                     let (values, random) =
                         (options::resolve(config)?, RandomStream::new(seed, &identity.name));
-                    // an observer sees one connection: that of the HTML
+                    // an observer receives one connection: that of the HTML
                     let observer = observer.take();
                     Ok(Box::new(TcpEndpoint::new(identity, values, application, start, random, observer)))
                 },

@@ -22,7 +22,7 @@ pub(crate) fn case(number: u64) -> Case {
     Case { number, path, workload, server, client }
 }
 
-/// Sizes stay small: with a window of one packet each of 76 bytes takes a round trip.
+/// Sizes are small: with a window of one packet each of 76 bytes takes a round trip.
 fn workload(random: &mut RandomStream) -> Workload {
     if random.uniform() < 0.5 {
         return download(1 + (random.uniform() * 40_000.0) as u64);

@@ -148,7 +148,7 @@ fn an_answer_within_the_timeout_makes_the_connection_interactive() {
     acks.on_ack_sent(ms(1039), false);
     acks.on_data_sent(ms(1039));
     assert_eq!(alone(&mut acks, ms(1500)), Some(ms(1540)), "interactive: no quick mode");
-    // no answer this time: no longer interactive, and quick mode has segments left
+    // no response this time: no longer interactive, and quick mode has segments left
     acks.on_ack_sent(ms(1540), true);
     assert_eq!(alone(&mut acks, ms(1600)), Some(ms(1600)));
     acks.on_ack_sent(ms(1640), false);
@@ -293,8 +293,8 @@ const FULL_SEGMENTS: Settings = Settings {
     ..SETTINGS
 };
 
-/// `bytes` arrive at each of these times in ms, in segments of the same size, and the application reads them: returns
-/// the time of each acknowledgement. `next` is the end of the arrivals in ms.
+/// `bytes` arrive at each of these times in ms, in segments of the same size, and the application reads them:
+/// returns the time of each acknowledgement. `next` is the end of the arrivals in ms.
 fn acknowledged(acks: &mut DelayedAck, arrivals: &[(u64, u64)], end: u64) -> Vec<u64> {
     let (mut left, mut unacknowledged) = (Vec::new(), 0);
     let later = arrivals.iter().skip(1).map(|&(at, _)| at).chain([end]);
@@ -313,8 +313,8 @@ fn acknowledged(acks: &mut DelayedAck, arrivals: &[(u64, u64)], end: u64) -> Vec
     left
 }
 
-/// The second segment is acknowledged at once, even a short one; a single one after 40 ms, however long the gaps
-/// are.
+/// The second segment is acknowledged at once, even a short one; a single one after 40 ms, however long the
+/// gaps are.
 #[test]
 fn segments_are_counted_whatever_their_size() {
     let mut acks = DelayedAck::new(SEGMENTS, 64_240);

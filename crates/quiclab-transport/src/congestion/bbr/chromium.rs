@@ -11,9 +11,9 @@
 //! | losses of a round in startup compared with the bytes in flight at the sending of the acknowledged packet | with those before the acknowledgement |
 //! | packet numbers | positions |
 //!
-//! Earlier versions (2019) had a window gain of 2.885 in startup, did not exit it on losses, and had recovery before the
-//! pipe was full. Retransmission timeouts, persistent congestion and spurious losses change nothing
-//! (`OnRetransmissionTimeout` is empty).
+//! Earlier versions (2019) had a window gain of 2.885 in startup, did not exit it on losses, and had recovery
+//! before the pipe was full. Retransmission timeouts, persistent congestion and spurious losses change
+//! nothing (`OnRetransmissionTimeout` is empty).
 
 use super::aggregation::AckHeight;
 use super::constants::Constants;
@@ -51,8 +51,9 @@ const CONSTANTS: Constants<f64> = Constants {
 pub(super) const CYCLE_GAINS: [f64; CYCLE] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// Growth below which the pipe counts as full (`kStartupGrowthTarget`).
 const GROWTH_TARGET: f64 = 1.25;
-/// Acknowledgements with losses in a round without growth that end startup, and the share of what was in flight that must
-/// be lost (`quic_bbr2_default_startup_full_loss_count`, `quic_bbr2_default_loss_threshold`).
+/// Number of acknowledgements with losses in a round without growth that ends startup, and the share of bytes
+/// in flight that must be lost (`quic_bbr2_default_startup_full_loss_count`,
+/// `quic_bbr2_default_loss_threshold`).
 const STARTUP_LOSS_EVENTS: u32 = 8;
 const LOSS_THRESHOLD: f64 = 0.02;
 /// RTT before the first sample (`kInitialRttMs`).
@@ -63,9 +64,9 @@ const MAX_WINDOW_PACKETS: u64 = 2000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recovery {
     None,
-    /// Sends as much as is delivered, for one round.
+    /// Sends the amount delivered, for one round.
     Conservation,
-    /// Sends twice as much, until a round without losses is over.
+    /// Sends twice the amount delivered, until a round without losses is over.
     Growth,
 }
 
@@ -93,7 +94,7 @@ pub struct BbrChromium {
     cycle: usize,
     cycle_start: Time,
     full: FullPipe,
-    /// Acknowledgements of this round that found losses, and the bytes that they found.
+    /// Number of acknowledgements of this round with losses, and the bytes lost.
     loss_events: u32,
     lost_in_round: u64,
     /// Whether sending has restarted after idle; until the next acknowledgement.
@@ -271,7 +272,7 @@ impl BbrChromium {
         {
             advance = false;
         }
-        // less than the bandwidth until the queue is gone
+        // less than the bandwidth until the queue is empty
         if self.pacing_gain < 1.0 && ack.in_flight <= self.target(1.0) {
             advance = true;
         }
@@ -419,7 +420,7 @@ impl Controller for BbrChromium {
     }
 
     fn on_congestion(&mut self, _event: &CongestionEvent) {
-        // losses come with the acknowledgement; marks are ignored
+        // losses are reported with the acknowledgement; marks are ignored
     }
 
     fn on_timeout(&mut self, _event: &CongestionEvent, _cut: bool) {}

@@ -30,9 +30,9 @@ use quiclab_core::{DataRate, Duration, RandomStream, Time};
 
 /// Gain 1 (`BBR_UNIT`).
 pub(super) const UNIT: u64 = 256;
-/// 2/ln 2 rounded up: the smallest gain that doubles the rate each round (`bbr_high_gain`): 739/256.
+/// 2/ln 2 rounded up: the minimum gain that doubles the rate each round (`bbr_high_gain`): 739/256.
 pub(super) const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
-/// Drains in one round what startup queued (`bbr_drain_gain`): 88/256.
+/// Gain that drains the queue of startup in one round (`bbr_drain_gain`): 88/256.
 pub(super) const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
 /// Window in PROBE_BW: room for delayed acknowledgements (`bbr_cwnd_gain`).
 const CWND_GAIN: u64 = 2 * UNIT;
@@ -233,7 +233,7 @@ impl BbrLinux {
     /// Adds room for bursts at both ends (`bbr_quantization_budget`).
     fn with_budget(&self, packets: u64) -> u64 {
         let even = (packets + 3 * self.tso_goal() + 1) & !1;
-        // gain cycling must get above a small BDP
+        // gain cycling must exceed a small BDP
         if self.mode == Mode::ProbeBandwidth && self.cycle == 0 { even + 2 } else { even }
     }
 

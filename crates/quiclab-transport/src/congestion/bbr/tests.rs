@@ -192,7 +192,7 @@ fn probing_changes_the_pacing_rate_in_the_order_of_the_cycle() {
                     assert!(length > rtt * 6 && length < rtt * 6 + Duration::from_millis(6), "{length}");
                 }
                 100 => assert!(length > rtt && length < rtt * 6 + Duration::from_millis(6), "{length}"),
-                // at least an RTT; the queue of 1.25 takes one more to be seen in flight
+                // at least an RTT; the queue of 1.25 takes one more until it is in flight
                 125 => assert!(length > rtt && length < rtt * 3, "{variant}: {length}"),
                 // ends when drained, or after an RTT (picoquic: and drained)
                 _ => assert!(length < rtt * 2, "{variant}: {length}"),
@@ -243,7 +243,7 @@ fn the_smallest_rtt_is_probed_ten_seconds_after_it_was_measured() {
             }
         });
         let entered = entered.expect("PROBE_RTT");
-        // the smallest RTT is measured by the first packet or, in a drained queue, until 1 s
+        // the minimum RTT is measured by the first packet or, in a drained queue, until 1 s
         let first = Time::ZERO + seconds(10);
         assert!(
             entered > first && entered < first + seconds(1) + link.base_rtt() * 4,
@@ -282,7 +282,7 @@ fn picoquic_takes_an_rtt_within_five_percent_for_the_smallest() {
 
 #[test]
 fn a_shallow_buffer_costs_packets_but_not_the_rate() {
-    // a quarter of the BDP holds what 1.25 adds; startup overflows it
+    // a quarter of the BDP has room for the excess of 1.25; startup overflows it
     for variant in VARIANTS {
         let mut link = Link::new(20, 40);
         link.buffer = link.bdp() / 4;
@@ -385,8 +385,8 @@ fn chromium_conserves_and_then_grows_until_a_round_without_losses() {
     assert_eq!(chromium.window(), 80_000, "a round without losses: twice the BDP of 40 kB");
 }
 
-/// Rounds without growth: eight acknowledgements that each find a packet lost end startup when they lost more than 2 % of
-/// what is in flight.
+/// Rounds without growth: eight acknowledgements that each declare a packet lost end startup when the losses
+/// exceed 2 % of the bytes in flight.
 #[test]
 fn losses_in_a_round_without_growth_end_the_startup_of_chromium() {
     for (losses, in_flight, phase) in

@@ -92,12 +92,12 @@ fn a_loss_counts_by_the_rate() {
         assert_eq!(c4.detect(&ack(80, 1)), expected, "{rate}");
         assert!(c4.loss_rate.abs_diff(ONE / 16 * 15 / 16) <= 2);
     }
-    // found by a timer: no signal (section 5.3.1)
+    // detected by a timer: no signal (section 5.3.1)
     let mut c4 = at(State::Cruising, 10_000_000, 80);
     c4.on_packet_lost(&LostPacket::default());
     c4.on_timeout(&CongestionEvent::default(), true);
     assert_eq!(c4.detect(&ack(80, 1)), None);
-    // persistent congestion of QUIC is found by an acknowledgement
+    // persistent congestion of QUIC is detected by an acknowledgement
     c4.on_packet_lost(&LostPacket::default());
     c4.on_timeout(&CongestionEvent { persistent: true, ..CongestionEvent::default() }, true);
     assert_eq!(c4.detect(&ack(80, 1)), Some(Signal::Loss(ONE / 4)));
@@ -200,7 +200,8 @@ fn a_probe_with_a_signal_fails() {
     assert_eq!((c4.state, c4.nominal_rate), (State::Cruising, 1_060_000));
 }
 
-/// The same for losses of what was sent in Probing, which Recovery learns of: 1/16 is above the threshold at 10 MB/s.
+/// The same for losses of packets sent in Probing, detected in Recovery: 1/16 is above the threshold at 10
+/// MB/s.
 #[test]
 fn a_probe_with_losses_fails() {
     let mut c4 = at(State::Probing, 10_000_000, 40);
@@ -213,7 +214,8 @@ fn a_probe_with_losses_fails() {
     assert_eq!((c4.state, c4.nominal_rate), (State::Cruising, 10_600_000));
 }
 
-/// Section 5.5.2: at the second Recovery in a row with congestion, the rate is what arrived since the first.
+/// Section 5.5.2: at the second Recovery in a row with congestion, the rate is that of arrivals since the
+/// first.
 #[test]
 fn persistent_congestion_lowers_the_rate_to_what_arrived() {
     let mut c4 = at(State::Cruising, 1_000_000, 40);
@@ -257,8 +259,8 @@ fn signals_end_initial_late() {
     assert_eq!(c4.nominal_max_rtt, Some(Duration::from_millis(50)));
 }
 
-/// An application that uses little of the window: in Initial it grows to twice what is in flight, and not at all if the sender says that it is not
-/// used; as much as is acknowledged otherwise.
+/// An application that uses little of the window: in Initial it grows to twice the bytes in flight, and not
+/// at all if the sender reports that it is unused; otherwise by the bytes acknowledged.
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
     for (in_flight, cwnd_limited, packets) in

@@ -229,8 +229,8 @@ mod tests {
 
     #[test]
     fn fractions_of_bytes_add_up() {
-        // 87 + 8.640 / 87 packets by 100 acknowledgements of 10 bytes each: 0.993 bytes each, less
-        // what the gap shrinks, 0.1 of 8.64 packets: 98.2 to 99.4 bytes
+        // 87 + 8.640 / 87 packets by 100 acknowledgements of 10 bytes each: 0.993 bytes each, less the
+        // reduction of the gap, 0.1 of 8.64 packets: 98.2 to 99.4 bytes
         let mut curve = reduced_at_100();
         let mut window = 87 * MSS;
         for _ in 0..100 {

@@ -259,8 +259,8 @@ mod tests {
     #[test]
     fn small_windows_grow_like_reno() {
         // 14 packets of 20: K = cbrt(2^40 / 410 * 6) = 2524.6 -> 2524; 410 * 2524^3 / 2^40 = 5.996 -> 5:
-        // target 15, 14 / 1; until t = 77 (410 * 2447^3 / 2^40 = 5.46) no growth. Reno: a packet for each 14
-        // * 15 / 8 = 26 packets acknowledged
+        // target 15, 14 / 1; until t = 77 (410 * 2447^3 / 2^40 = 5.46) no growth. Reno: a packet for each
+        // 14 * 15 / 8 = 26 packets acknowledged
         let mut curve = Curve::new(1);
         assert_eq!(curve.cut(20), 14);
         assert_eq!(curve.packets_per_growth(millis(4), 14, 1), 14);

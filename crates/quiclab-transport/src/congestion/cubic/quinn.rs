@@ -153,8 +153,8 @@ mod tests {
     }
 
     /// 80 packets after a maximum of 100: W_max = 80 x 1.7 / 2 = 68, K = cbrt(68 x 0.75) = 3.70843 s; W(0) is
-    /// 68 - 0.4 x 51 = 47.6 packets, below the window of 56: it does not change until W has caught up, 0.4 (t
-    /// - K)^3 = -12 at t = K - 3.10723 = 0.6012 s.
+    /// 68 - 0.4 x 51 = 47.6 packets, below the window of 56: it does not change until W has caught up,
+    /// 0.4 (t - K)^3 = -12 at t = K - 3.10723 = 0.6012 s.
     #[test]
     fn after_fast_convergence_the_window_waits_for_the_curve() {
         let mut curve = reduced_at_100();

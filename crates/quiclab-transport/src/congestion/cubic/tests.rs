@@ -45,8 +45,8 @@ fn w(t: f64) -> f64 {
 
 #[test]
 fn the_window_follows_the_curve() {
-    // an RTT of 100 ms; up to 5 s, Reno's window (70 + 5.29 t) is below. Packets come one RTT after W
-    // says so or earlier: between W(t - RTT) and the target W(t + RTT), whole packets and Linux's delay of
+    // an RTT of 100 ms; up to 5 s, Reno's window (70 + 5.29 t) is below. Packets are added up to one RTT
+    // after W reaches them: between W(t - RTT) and the target W(t + RTT), whole packets and Linux's delay of
     // a computation (28 ms) are one packet more
     let rtt = Duration::from_millis(100);
     for flavour in [Flavour::Quic, Flavour::LinuxTcp] {

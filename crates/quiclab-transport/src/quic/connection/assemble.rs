@@ -280,7 +280,8 @@ impl Connection {
         let ride = !self.config.fixed.acks_only_when_due;
         // RFC 9000 section 12.4; in gQUIC all packets have them
         let forbidden = packet_space == PacketSpace::ZeroRtt && self.config.quic.version == QuicVersion::V1;
-        // one that is due goes first, alone if need be; one that is only bundled must not displace a datagram
+        // one that is due precedes other frames, alone if necessary; one that is only bundled must not
+        // displace a datagram
         let reserved = if must { 0 } else { self.reserved_for_datagram(carrier) };
         let managed = self.management.is_some();
         let Some(space) = self.space(id) else { return false };

@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(SHLO, 8 + 11 * 8 + 12 + 56 + 8 + 32 + 56 + 24);
     }
 
-    /// 3 * 1300 - 166 = 3734: chain and proof of 72 stay below.
+    /// 3 * 1300 - 166 = 3734: chain and proof of 72 are below.
     #[test]
     fn a_long_chain_needs_a_validated_address() {
         let tls = |certificate, resumption| Tls {

@@ -1,4 +1,4 @@
-//! The RFCs of QUIC as they are: RFC 9000, 9001 and 9002, with NewReno. Values that they leave open are
+//! The RFCs of QUIC without changes: RFC 9000, 9001 and 9002, with NewReno. Values that they leave open are
 //! chosen so that they do not determine results, and marked. These are the defaults of all values.
 
 use super::*;

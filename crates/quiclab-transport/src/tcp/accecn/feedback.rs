@@ -153,7 +153,7 @@ mod tests {
         Feedback { average: Some(2 << PRECISION), ..Feedback::new(false, option) }
     }
 
-    /// Section 3.2.2.2: the smallest increment, also across the wrap from 7 to 0.
+    /// Section 3.2.2.2: the minimum increment, also across the wrap from 7 to 0.
     #[test]
     fn few_packets_are_counted_exactly() {
         let mut feedback = Feedback::new(false, false);
@@ -197,7 +197,7 @@ mod tests {
             feedback
         };
         assert_eq!(known().on_ack(&with_option(16, 0, [0, 0, 17_000])), 0);
-        // one field only changed, but another one than before: the estimate of the field holds
+        // one field only changed, but another one than before: the estimate of the field is kept
         assert_eq!(known().on_ack(&with_option(16, 16, [0, 16_000, 1000])), 16);
         assert_eq!(known().on_ack(&with_option(12, 3, [0, 3000, 10_000])), 3);
         assert_eq!(known().on_ack(&with_option(12, 3, [0, 11_000, 2000])), 11);

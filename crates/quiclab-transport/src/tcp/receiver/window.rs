@@ -3,8 +3,8 @@
 //!
 //! A part of the buffer is window, the rest is for the overhead of packets: half of it is window, or the
 //! share of payload in their memory. The window in use starts at 64 KiB and grows by two segments with each
-//! one received, up to that part; the buffer grows once per RTT to provide twice the window of what the
-//! application has read in the last one, and more in slow start.
+//! one received, up to that part; the buffer grows once per RTT to provide twice the window of the bytes that
+//! the application has read in the last one, and more in slow start.
 //!
 //! | | before 6.6 | 6.6 to 6.15 | 6.16 on | here |
 //! |---|---|---|---|---|

@@ -342,7 +342,7 @@ impl Sender {
         self.controller.on_ack(&ack);
     }
 
-    /// Whether the window limits what is sent (`tcp_is_cwnd_limited`).
+    /// Whether the window limits sending (`tcp_is_cwnd_limited`).
     pub(super) fn is_cwnd_limited(&self) -> bool {
         let slow_start =
             self.controller.ssthresh().is_none_or(|ssthresh| self.controller.window() < ssthresh);

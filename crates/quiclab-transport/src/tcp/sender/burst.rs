@@ -207,7 +207,7 @@ impl Sender {
         if head.sent + srtt > now + NEAR.min(srtt / 2) {
             return false; // the acknowledgement is too far
         }
-        // the end of the stream gets no more data either
+        // the end of the stream receives no more data either
         !(is_last && self.writes.is_finished() && free > skb)
     }
 

@@ -106,7 +106,7 @@ mod tests {
     use crate::testing::ms as at;
     use quiclab_core::Duration;
 
-    /// 8 Mbit/s: 10 kB leave at once, then a segment each millisecond.
+    /// 8 Mbit/s: 10 kB are sent at once, then a segment each millisecond.
     fn departures(queue: Option<HostQueue>, counts_from_departure: bool) -> Departures {
         let rate = Some(DataRate::from_bits_per_second(8_000_000));
         let mut departures = Departures::new(at(0), Box::new(Fq::new(rate)), queue, counts_from_departure);

@@ -166,7 +166,7 @@ fn the_third_selective_acknowledgement_declares_the_hole_lost() {
     assert_eq!(bench.ack(0, &[(1, 4)]), [0]);
     let state = bench.sender.snapshot();
     assert_eq!((state.lost_segments, state.congestion_events, state.retransmitted_segments), (1, 1, 1));
-    // PRR: 12 outstanding, 4 of them delivered or lost; half of what is delivered is sent
+    // PRR: 12 outstanding, 4 of them delivered or lost; half of the number delivered is sent
     let mut new = 0;
     for last in 5..12 {
         new += bench.ack(0, &[(1, last)]).len();

@@ -29,8 +29,8 @@ fn a_reset_gives_up_what_is_in_flight() {
     assert_eq!((streams.table.iter().count(), events(&mut streams)), (0, vec![]));
 }
 
-/// The connection counts all bytes up to the final size: 10 000 - 500 are left, and as they are not read,
-/// they are given back at once.
+/// The connection counts all bytes up to the final size: 10 000 - 500 remain, and as they are not read, their
+/// credit is returned at once.
 #[test]
 fn a_reset_by_the_peer_settles_its_bytes() {
     let mut server = pair(&config(1000, 10_000, 10)).1;

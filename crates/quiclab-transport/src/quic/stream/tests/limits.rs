@@ -124,7 +124,7 @@ fn nothing_is_sent_before_the_peer_is_known() {
     client.on_parameters(&parameters(&Streams::new(&test_config(), Role::Server, None)));
     assert_eq!(events(&mut client), [StreamEvent::Available]);
     assert!(client.open(true).is_some());
-    // a server may have been asked before it knows what it may send: not in QUIC, but nothing breaks
+    // a server may receive a request before it knows its limits: not in QUIC, but without failure
     let mut server = Streams::new(&test_config(), Role::Server, None);
     arrive(&mut server, &stream(0, 0, 10, true)).unwrap();
     server.write(StreamId(0), 10);

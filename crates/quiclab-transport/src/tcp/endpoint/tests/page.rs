@@ -1,8 +1,8 @@
 //! A page over HTTP/2 on whole connections, by hand.
 //!
 //! Connected at 20 ms; the request arrives at 30, the think time is 5 ms, the HTML arrives at 45; the
-//! requests for the objects arrive at 55, the think time is 2 ms: the responses are sent at 57 and arrive at
-//! 67.
+//! requests for the objects arrive at 55, the think time is 2 ms: the responses are sent at 57 and
+//! arrive at 67.
 
 use super::*;
 use crate::http::testing::page;
@@ -66,8 +66,8 @@ fn records_of_tls_have_their_overhead() {
 }
 
 /// The first segment of two responses one after the other is lost: the second waits for its retransmission,
-/// although all of it has arrived. Three later segments show the loss at 77; retransmitted, it arrives at
-/// 87. Bytes of the responses: 2 · 209 + 2 · 6009, nine segments of 1448.
+/// although all of it has arrived. Three later segments show the loss at 77; retransmitted, it
+/// arrives at 87. Bytes of the responses: 2 · 209 + 2 · 6009, nine segments of 1448.
 #[test]
 fn one_lost_segment_holds_back_all_streams() {
     let workload = page(&[(2, 6000, IMAGE)], Priorities::Browser);

@@ -194,8 +194,9 @@ fn the_measured_buffer_grows_with_what_is_read_in_a_round_trip() {
     assert_eq!(receiver.window.clamp(), 854_898);
 }
 
-/// 131 072 B, of which 160 / 256 are window when a segment of 1448 B in 2304 B was seen: 81 920 B. Five segments out of order
-/// take 5 * 2304 B of the buffer, so 7200 B of the window; ten of 100 B in 1280 B take 8000.
+/// 131 072 B, of which 160 / 256 are window once a segment of 1448 B in 2304 B has arrived: 81 920 B. Five
+/// segments out of order take 5 * 2304 B of the buffer, so 7200 B of the window; ten of 100 B in 1280 B
+/// take 8000.
 #[test]
 fn what_is_out_of_order_takes_its_memory_from_the_window() {
     for (count, payload, taken) in [(5, PAYLOAD, 7200), (10, 100, 8000)] {

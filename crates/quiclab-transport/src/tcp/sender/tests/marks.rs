@@ -62,7 +62,7 @@ fn losses_after_marks_are_of_the_same_reduction() {
     let mut bench = capable();
     bench.marked(1, &[]);
     bench.wait(1);
-    // four are delivered and one is lost: five are in flight, as many as the window is to have
+    // four are delivered and one is lost: five are in flight, the target of the window
     assert!(bench.marked(1, &[(2, 6)]).is_empty());
     assert_eq!(bench.sender.state, State::Recovery);
     let sent = bench.marked(1, &[(2, 7)]);
