@@ -71,7 +71,7 @@ macro_rules! observed_crypto {
             struct ObservedSession {
                 inner: Box<dyn Session>,
                 observation: SharedObservation,
-                /// Where the next keys that the handshake yields are used.
+                /// Packet number space of the next keys that the handshake yields.
                 next: PacketSpace,
             }
 

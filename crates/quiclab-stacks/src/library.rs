@@ -188,7 +188,7 @@ impl Seeds {
 pub struct SeededIds(pub RandomStream);
 
 impl SeededIds {
-    /// The next connection ID.
+    /// Next connection ID.
     #[allow(clippy::should_implement_trait, reason = "it never ends")]
     pub fn next(&mut self) -> [u8; ID_LENGTH] {
         let mut id = [0; ID_LENGTH];

@@ -107,12 +107,12 @@ impl<Stream: Copy + PartialEq> OnStreams<Stream> {
         self.application.outcome()
     }
 
-    /// The workload.
+    /// Workload.
     pub fn application(&self) -> &dyn StreamApplication {
         self.application.as_ref()
     }
 
-    /// The workload as the client of a web page, if it is one.
+    /// Workload as the client of a web page, if it is one.
     pub fn page_client(&self) -> Option<&dyn PageClient> {
         self.application.page_client()
     }

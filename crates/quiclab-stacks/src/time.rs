@@ -15,7 +15,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The mapping.
+    /// Makes the mapping.
     #[must_use]
     #[allow(clippy::new_without_default, reason = "it reads a clock, once per process")]
     pub fn new() -> Self {

@@ -36,7 +36,7 @@ pub const NOW: u64 = 1_800_000_000;
 static CERTIFICATE: &[u8] = include_bytes!("certificate/certificate.der");
 static PRIVATE_KEY: &[u8] = include_bytes!("certificate/key.der");
 
-/// The server's certificate and private key (DER), for endpoints of stacks that are adapted elsewhere.
+/// Certificate and private key of the server (DER), for endpoints of stacks that are adapted elsewhere.
 #[must_use]
 pub fn certificate() -> (&'static [u8], &'static [u8]) {
     (CERTIFICATE, PRIVATE_KEY)

@@ -109,7 +109,7 @@ pub(crate) trait Application: Send {
     fn statistics(&self, _out: &mut Metrics) {}
     /// Reports further values for time series.
     fn sample(&self, _out: &mut Metrics) {}
-    /// The application as the client of a web page, if it is one.
+    /// Application as the client of a web page, if it is one.
     fn page_client(&self) -> Option<&dyn PageClient> {
         None
     }

@@ -156,7 +156,7 @@ pub struct DelayedAck {
 }
 
 impl DelayedAck {
-    /// The policy of a new connection with a first receive window of `window` bytes.
+    /// Makes the policy of a new connection with an initial receive window of `window` bytes.
     #[must_use]
     pub fn new(settings: Settings, window: u64) -> Self {
         Self {

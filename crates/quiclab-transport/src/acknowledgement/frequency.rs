@@ -22,7 +22,7 @@ use quiclab_core::{Duration, Time};
 /// Policy that the peer sets.
 #[derive(Clone, Debug)]
 pub struct Frequency {
-    /// Threshold in effect.
+    /// Parameters in effect.
     threshold: u64,
     max_ack_delay: Duration,
     reordering_threshold: u64,

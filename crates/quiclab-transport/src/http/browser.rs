@@ -371,7 +371,7 @@ impl Browser {
     }
 }
 
-/// One thread runs a topology, so the lock is never contended.
+/// Locks the page load; one thread runs a topology, so the lock is never contended.
 pub(super) fn lock(visit: &Mutex<PageLoad>) -> MutexGuard<'_, PageLoad> {
     visit.lock().unwrap_or_else(PoisonError::into_inner)
 }

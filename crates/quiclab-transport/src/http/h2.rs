@@ -56,7 +56,7 @@ pub(super) fn values(role: Role, options: Option<&Http2Options>) -> Http2Values 
     values
 }
 
-/// The options with the defaults of both ends, for the catalogue.
+/// Options with the defaults of both ends, for the catalogue.
 pub(crate) fn rows() -> impl Iterator<Item = OptionRow> {
     let [server, client] = [Role::Server, Role::Client].map(|role| {
         let rows: Vec<_> = table("http2.", Http2Values::FIELDS, &values(role, None), |_| None).collect();

@@ -223,7 +223,7 @@ fn a_report_acknowledges_finds_losses_and_measures() {
     assert_eq!((flight.kept(), flight.in_flight), (0, bytes(0)));
 }
 
-/// It was missing from 25 to 50 ms: later ones are lost after 25 ms.
+/// The packet was missing from 25 to 50 ms: later ones are lost after 25 ms.
 #[test]
 fn reordering_widens_the_window() {
     let mut flight = Flight::default();

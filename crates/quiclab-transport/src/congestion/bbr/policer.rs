@@ -11,7 +11,7 @@
 //! | lost / delivered           | at least 50 / 256  | at least 205 / 1024                          |
 //! | equal if they differ by    | 1/8 or 500 byte/s  | less than 1/8 or 4000 byte/s                 |
 //! | an interval may end        | at any loss        | at the end of a round that had losses        |
-//! | while the rate is in use   | no sampling        | sampling continues and counts rounds; the |
+//! | while the rate is in use   | no sampling        | sampling continues and counts rounds; the    |
 //! |                            |                    | rate is given up after 9 rounds without loss |
 
 use quiclab_core::Time;

@@ -197,12 +197,12 @@ fn percent(value: u64, percent: u64) -> u64 {
     u64::try_from(u128::from(value) * u128::from(percent) / u128::from(UNIT)).unwrap_or(u64::MAX)
 }
 
-/// The smaller of a value and a limit that may be infinite.
+/// Minimum of a value and a limit that may be infinite.
 fn limited(value: u64, limit: Option<u64>) -> u64 {
     limit.map_or(value, |limit| value.min(limit))
 }
 
-/// The larger of two limits, of which either may be infinite.
+/// Maximum of two limits, of which either may be infinite.
 fn larger(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     Some(one?.max(other?))
 }

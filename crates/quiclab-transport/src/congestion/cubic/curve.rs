@@ -157,7 +157,7 @@ impl Curve {
         }
     }
 
-    /// Nothing was sent for `idle`, until `now`.
+    /// Shifts the stage by the idle time `idle` until `now`.
     pub(super) fn shift(&mut self, now: Time, idle: Duration) {
         if self.state.unused_since.is_none() {
             self.delay(now, idle);

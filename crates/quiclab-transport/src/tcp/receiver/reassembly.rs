@@ -304,7 +304,7 @@ fn touches(a: Interval, b: Interval) -> bool {
     a.0 <= b.1 && b.0 <= a.1
 }
 
-/// The smallest interval that contains both.
+/// Smallest interval that contains both.
 fn union(a: Interval, b: Interval) -> Interval {
     (a.0.min(b.0), a.1.max(b.1))
 }
