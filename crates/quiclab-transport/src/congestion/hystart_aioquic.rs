@@ -35,7 +35,7 @@ pub struct RttRise {
 }
 
 impl RttRise {
-    /// Adds a sample; returns whether the RTT has risen often enough, also at later calls.
+    /// Adds a sample; returns whether the RTT has risen often enough with it. It is called after that, too.
     fn has_risen(&mut self, now: Time, rtt: Duration) -> bool {
         if self.sampled.is_some_and(|last| now.since(last) <= SPACING) {
             return false;

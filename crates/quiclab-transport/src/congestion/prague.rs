@@ -33,7 +33,7 @@ const TARGET_RTT: Duration = Duration::from_millis(25);
 const TRANSITION_ROUNDS: u32 = 4;
 /// Minimum window in packets (`MIN_CWND_RTT`).
 const MIN_PACKETS: u64 = 2;
-/// Minimum rate in byte/s (`MINIMUM_RATE`).
+/// Minimum rate in bit/s (`MINIMUM_RATE`).
 const MIN_RATE: u64 = 100_000;
 /// Header bytes of a full packet of TCP (`tcp_mss_to_mtu` with timestamps).
 const TCP_HEADERS: u64 = 52;
