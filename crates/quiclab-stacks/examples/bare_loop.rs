@@ -1,5 +1,4 @@
-//! The yardstick for the overhead of the driver: two bare quinn-proto endpoints in the smallest
-//! possible loop.
+//! Baseline for the overhead of the driver: two bare quinn-proto endpoints in the smallest possible loop.
 //!
 //! The same transfer as a scenario with one flow: 100 MB, datagrams of 1280 bytes, NewReno, both
 //! ways 20 Mbit/s, 10 ms and drop-tail queues of 100 packets, TLS_AES_128_GCM_SHA256. Prints
@@ -32,9 +31,9 @@ static BODY: [u8; WRITE] = [0; WRITE];
 /// Serialises at a rate behind a drop-tail queue, then delays.
 #[derive(Default)]
 struct Link {
-    /// When the packets in the queue, the one in service included, have been serialised.
+    /// Times at which the packets in the queue, including the one in service, have been serialised.
     departures: VecDeque<Instant>,
-    /// What arrives when.
+    /// Packets in propagation, each with its time of arrival.
     arrivals: VecDeque<(Instant, BytesMut)>,
 }
 

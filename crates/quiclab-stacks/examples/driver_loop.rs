@@ -1,5 +1,5 @@
-//! The transfer of the example `bare_loop`, through the endpoints of this crate: the difference is
-//! what the driver costs.
+//! The transfer of the example `bare_loop`, through the endpoints of this crate: the difference is the cost
+//! of the driver.
 //!
 //! Arguments: the stack, `quinn` by default, and the number of megabytes. Prints
 //! `{"data_packets":..,"cpu_seconds":..,"network_seconds":..}`.
@@ -21,9 +21,9 @@ const QUEUE_PACKETS: usize = 100;
 /// Serialises at a rate behind a drop-tail queue, then delays.
 #[derive(Default)]
 struct Link {
-    /// When the packets in the queue, the one in service included, have been serialised.
+    /// Times at which the packets in the queue, including the one in service, have been serialised.
     departures: VecDeque<Time>,
-    /// What arrives when.
+    /// Packets in propagation, each with its time of arrival.
     arrivals: VecDeque<(Time, Box<Packet>)>,
 }
 

@@ -1,10 +1,10 @@
-//! A congestion controller that mirrors what the stacks do not tell: bytes in flight, and whether
+//! A congestion controller that tracks values that the stacks do not report: bytes in flight, and whether
 //! there is an RTT sample.
 //!
-//! Wraps the stack's own controller and passes every call on. After each ACK the stack states the
-//! bytes in flight, and each loss its size; what is sent in between is added by [`InFlightCounter::sent`]
-//! (quinn) or the controller (noq). Only during the handshake may a padded packet without
-//! ack-eliciting frames be missing, until the next ACK.
+//! Wraps the stack's own controller and forwards every call. After each ACK the stack reports the bytes in
+//! flight, and with each loss its size; packets sent in between are added by [`InFlightCounter::sent`]
+//! (quinn) or the controller (noq). Only during the handshake may a padded packet without ack-eliciting
+//! frames be missing, until the next ACK.
 
 use crate::lab_controller::LabController;
 use quiclab_core::Phase;
@@ -12,19 +12,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// The mirror. Atomics only because the stacks want their controllers `Sync`: one thread uses it.
+/// Tracked values. Atomics because the stacks require `Sync` controllers: one thread uses it.
 #[derive(Debug, Default)]
 pub(crate) struct InFlightCounter {
-    /// The controller, where it is one of quiclab's.
+    /// Controller, if it is one of quiclab's.
     lab: Option<LabController>,
     in_flight: AtomicU64,
     sampled: AtomicBool,
-    /// Nanoseconds; 0 before it is known.
+    /// Minimum RTT in nanoseconds; 0 until known.
     min_rtt: AtomicU64,
     congestion_events: AtomicU64,
-    /// Frames sent that make a packet count as in flight; stays 0 with noq.
+    /// Number of frames sent that make a packet count as in flight; stays 0 with noq.
     eliciting_frames: AtomicU64,
-    /// The first path has its controller.
+    /// Whether the first path has its controller.
     taken: AtomicBool,
 }
 
@@ -33,12 +33,12 @@ impl InFlightCounter {
         Self { lab, ..Self::default() }
     }
 
-    /// The mirror of the next path: this one is that of the first.
+    /// Counter of the next path; `self` for the first.
     pub(crate) fn of_next_path(self: &Arc<Self>) -> Arc<Self> {
         if self.taken.swap(true, Relaxed) { Arc::default() } else { self.clone() }
     }
 
-    /// The controller, where it is one of quiclab's.
+    /// Controller, if it is one of quiclab's.
     pub(crate) fn lab(&self) -> Option<&LabController> {
         self.lab.as_ref()
     }
@@ -61,19 +61,19 @@ impl InFlightCounter {
         self.sampled.load(Relaxed)
     }
 
-    /// The smallest RTT in nanoseconds up to the last ACK but one; noq tells it nowhere else.
+    /// Minimum RTT in nanoseconds up to the last ACK but one; noq reports it nowhere else.
     pub(crate) fn min_rtt_ns(&self) -> Option<u64> {
         Some(self.min_rtt.load(Relaxed)).filter(|&min| min > 0)
     }
 
-    /// Recovery periods entered: occasions on which the window was cut. The stacks themselves count
-    /// every round of loss detection that found something, also within a recovery period.
+    /// Number of recovery periods entered, each with a reduction of the window. The stacks count every run of
+    /// loss detection that found a loss, also within a recovery period.
     pub(crate) fn congestion_events(&self) -> u64 {
         self.congestion_events.load(Relaxed)
     }
 
-    /// A datagram of `bytes` is sent, and `eliciting_frames` were up to now: it counts as in flight
-    /// if these have grown. For quinn, which does not tell its controller what makes a packet count.
+    /// Handles a datagram of `bytes` that was sent; it counts as in flight if `eliciting_frames`, the total
+    /// so far, has grown. For quinn, which does not report this to its controller.
     pub(crate) fn sent(&self, now: Instant, bytes: u64, eliciting_frames: u64) {
         if self.eliciting_frames.swap(eliciting_frames, Relaxed) != eliciting_frames {
             self.add_in_flight(bytes);
@@ -104,7 +104,7 @@ impl InFlightCounter {
     }
 }
 
-/// A controller, or the factory of one, with its mirror.
+/// Controller, or the factory of one, with its counter.
 pub(crate) struct CountingController<T> {
     pub(crate) inner: T,
     pub(crate) gauge: Arc<InFlightCounter>,
@@ -117,7 +117,7 @@ impl<T> CountingController<T> {
         Self { inner, gauge, recovery_start: None }
     }
 
-    /// A packet sent at `sent` was lost or marked. One sent during a recovery period does not start
+    /// Handles the loss or mark of a packet sent at `sent`. One sent during a recovery period does not start
     /// another (RFC 9002 section 7.3.2), as in the controllers of both stacks.
     pub(crate) fn congestion(&mut self, now: Instant, sent: Instant, lost_bytes: u64) {
         self.gauge.lost(lost_bytes);
@@ -134,8 +134,8 @@ impl<T> std::fmt::Debug for CountingController<T> {
     }
 }
 
-/// Implements the traits of a library, which are the same but for the methods in `$own`: noq has more, with more
-/// arguments.
+/// Implements the traits of a library, which differ only in the methods in `$own`: noq has more of them, with
+/// more arguments.
 macro_rules! mirrored {
     ($proto:ident, $($own:tt)*) => {
         mod mirrored {

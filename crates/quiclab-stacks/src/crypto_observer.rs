@@ -1,14 +1,13 @@
-//! An encryption layer that shows every packet in plaintext to an observation.
+//! Encryption layer that passes the plaintext of every packet to an observation.
 //!
-//! Wraps the TLS configurations of both stacks, the sessions they make and the keys these make,
-//! and leaves everything as it is: the bytes on the wire are the same with and without. A packet
-//! is shown before it is encrypted and after it is decrypted; one that cannot be authenticated is
-//! not shown, a copy of one that has arrived is shown again.
+//! Wraps the TLS configurations of both stacks, their sessions and the keys of these, without changes: the
+//! bytes on the wire are the same with and without it. A packet is shown before encryption and after
+//! decryption; one that fails authentication is not shown, a duplicate is shown again.
 //!
-//! The crypto traits of the two stacks differ in four details: how a connection ID is passed, what
-//! `self` is for a configuration, and the path number of Multipath QUIC. One macro holds the code.
+//! The crypto traits of the two stacks differ in four details: how a connection ID is passed, the type of
+//! `self` in a configuration, and the path ID of Multipath QUIC. One macro contains the code.
 
-/// The number of a path, which noq shows in no other way than as text.
+/// Path ID, which noq exposes only as text.
 pub(crate) fn path_number(is_first: bool, path: &impl std::fmt::Display) -> usize {
     if is_first { 0 } else { path.to_string().parse().expect("a path ID is a number") }
 }
@@ -31,7 +30,7 @@ macro_rules! observed_crypto {
             use $proto::transport_parameters::TransportParameters;
             use $proto::{ConnectError, ConnectionId, Side, TransportError};
 
-            /// A client or server configuration and who observes its connections.
+            /// Client or server configuration with the observation of its connections.
             pub(crate) struct Observed<T: ?Sized> {
                 pub(crate) observation: SharedObservation,
                 pub(crate) inner: Arc<T>,
@@ -72,7 +71,7 @@ macro_rules! observed_crypto {
             struct ObservedSession {
                 inner: Box<dyn Session>,
                 observation: SharedObservation,
-                /// Where the next keys that the handshake yields are used.
+                /// Packet number space of the next keys that the handshake yields.
                 next: PacketSpace,
             }
 

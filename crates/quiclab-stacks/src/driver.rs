@@ -1,8 +1,8 @@
-//! One driver for all stacks: makes an [`Endpoint`] of a [`Stack`] and an application.
+//! Driver of all stacks: an [`Endpoint`] made from a [`Stack`] and an application.
 //!
-//! Each call from the simulation passes on a datagram or the due timers, lets the application act,
-//! and sends until the stack has nothing more to send now. Datagrams are sent one by one, never as
-//! a batch for segmentation offload.
+//! Each call from the simulation passes on a datagram or the due timers, lets the application act, and sends
+//! until the stack has nothing to send at this time. Datagrams are sent one by one, never as a batch for
+//! segmentation offload.
 //!
 //! Timers are those of tokio, on which both stacks run: [`tokio_wakes`]. Datagrams that arrive at the same instant are read
 //! together, as by `recvmmsg`, before the stack sends.
@@ -33,44 +33,46 @@ quiclab_core::metrics! {
     }
 }
 
-/// Time by which a deadline is postponed if it is still due after it was handled: a stack that asks for the
-/// same instant once more does not stop network time.
+/// Time by which a deadline is postponed that is still due after it was handled, so that a stack that
+/// requests the same instant again does not stop network time.
 const MIN_TIMER_STEP: Duration = Duration::from_micros(1);
 /// Resolution of tokio's timers, and of `epoll_wait`.
 const TICK: u64 = 1_000_000;
-/// A stack that asks that often in a row, and neither sends nor tells anything meanwhile (for 0.1 s,
-/// four times the delay of acknowledgements), never will: its connection fails.
+/// Maximum number of consecutive wakes without a datagram or an event; beyond it the connection fails. It
+/// lasts 0.1 s, four times the delay of acknowledgements.
 const MAX_RETRIES: u32 = 100_000;
 
-/// The tick of a millisecond at which a timer of tokio has expired (`TimeSource::deadline_to_tick`).
+/// Millisecond tick at which a timer of tokio has expired (`TimeSource::deadline_to_tick`).
 fn tick_of(deadline: Time) -> Time {
     Time::from_nanos(deadline.as_nanos().div_ceil(TICK).saturating_mul(TICK))
 }
 
-/// When tokio fires a timer that is set at `now`. The thread sleeps for whole milliseconds until that tick (`Selector::select` of
-/// mio rounds up, as `epoll_wait` knows no less), so that it is up to two milliseconds late.
+/// Time at which tokio fires a timer that is set at `now`. The thread sleeps for whole milliseconds until
+/// that tick (`Selector::select` of mio rounds up, as the resolution of `epoll_wait` is a millisecond), so
+/// the timer is up to two milliseconds late.
 fn tokio_wakes(now: Time, deadline: Time) -> Time {
     let sleep = tick_of(deadline).since(now).as_nanos().div_ceil(TICK).saturating_mul(TICK);
     Time::from_nanos(now.as_nanos().saturating_add(sleep))
 }
 
-/// One end of a flow.
+/// Endpoint of a flow.
 pub(crate) struct QuicEndpoint<S: Stack> {
     stack: S,
     application: OnStreams<S::Stream>,
     clock: Clock,
-    /// When the client connects; `None` once it has, and for servers.
+    /// Time at which the client connects; `None` afterwards, and for servers.
     start: Option<Time>,
-    /// What TLS draws from; `None` only while it is lent.
+    /// Random stream of TLS; `None` only while it is lent.
     tls_random: Option<RandomStream>,
     observation: Option<SharedObservation>,
     nic: Nic,
-    /// The datagram being written.
+    /// Datagram that is being written.
     datagram: Vec<u8>,
-    /// When the stack's timer has expired.
+    /// Time at which the stack's timer expires.
     expires: Option<Time>,
     wake: Option<Time>,
-    /// How often in a row the stack's deadline was due already, since it last sent or told anything.
+    /// Number of consecutive times that the stack's deadline was already due, since its last datagram or
+    /// event.
     retries: u32,
 }
 
@@ -114,8 +116,8 @@ impl<S: Stack> QuicEndpoint<S> {
         }
     }
 
-    /// Lets the application act and sends what can be sent now, then asks for the next deadline;
-    /// one that is due already is given as `retry`, but not indefinitely.
+    /// Runs the application, sends all datagrams that can be sent now, and sets the next deadline; one that
+    /// is already due becomes `retry`, up to [`MAX_RETRIES`] times.
     fn advance(&mut self, now: Time, retry: Time, out: &mut Outputs) {
         let instant = self.clock.instant(now);
         let mut event = self.call(Stack::poll);
@@ -132,7 +134,7 @@ impl<S: Stack> QuicEndpoint<S> {
             } {
                 self.send(now, path, ecn, out);
             }
-            // what was sent may have led to events; if nothing was, there are none
+            // sending may have caused events; without it there are none
             event = if self.nic.counters().sent.packets > sent { self.call(Stack::poll) } else { None };
             if event.is_none() {
                 break;
@@ -159,7 +161,7 @@ impl<S: Stack> QuicEndpoint<S> {
         self.retries == MAX_RETRIES
     }
 
-    /// The stack is not called again.
+    /// Fails the connection: the stack is not called again.
     fn give_up(&mut self, now: Time) {
         let (name, times) = (S::NAME, MAX_RETRIES);
         self.application.fail(format!(
@@ -176,8 +178,8 @@ impl<S: Stack> QuicEndpoint<S> {
     }
 }
 
-/// The content of `datagram`. A full one, which fills its allocation, is handed on with it; a
-/// small one is copied into an allocation of its size, and the large one is used again.
+/// Takes the content of `datagram`. A full one is moved together with its allocation; a small one is copied
+/// into an allocation of its size, and the large one is reused.
 fn take(datagram: &mut Vec<u8>) -> BytesMut {
     if datagram.len() == datagram.capacity() {
         BytesMut::from(Bytes::from(std::mem::take(datagram)))
@@ -190,7 +192,7 @@ impl<S: Stack> Element for QuicEndpoint<S> {
     fn receive(&mut self, now: Time, port: Port, packet: Box<Packet>, out: &mut Outputs) {
         self.nic.receive(&packet);
         let Payload::Bytes(payload) = packet.payload else {
-            return; // background traffic that went astray
+            return; // misrouted background traffic
         };
         if self.is_stuck() {
             return;
@@ -205,7 +207,7 @@ impl<S: Stack> Element for QuicEndpoint<S> {
         if answered {
             self.send(now, path, Ecn::NotEct, out);
         }
-        self.wake = Some(now); // when all of this instant have been read
+        self.wake = Some(now); // after all datagrams of this instant have been read
     }
 
     fn wake(&mut self, now: Time, out: &mut Outputs) {
@@ -247,7 +249,7 @@ impl<S: Stack> Element for QuicEndpoint<S> {
     }
 }
 
-/// Values that are worth a time series.
+/// Reports the values that have a time series.
 fn report(snapshot: &crate::library::Snapshot, out: &mut Metrics) {
     snapshot.recovery.report(out);
     out.count(&NIC.packets_sent, snapshot.packets_sent);

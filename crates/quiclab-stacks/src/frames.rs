@@ -1,19 +1,20 @@
-//! What loss tracking needs to know of the frames in a packet.
+//! Summary of the frames of a packet, for loss tracking.
 
 use quiclab_core::quic::{Ack, Frame, Frames};
 
-/// What a packet holds.
+/// Summary of the frames of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Summary {
-    /// Holds a frame other than ACK, PADDING and CONNECTION_CLOSE (RFC 9002 section 2).
+    /// Contains a frame other than ACK, PADDING and CONNECTION_CLOSE (RFC 9002 section 2).
     pub(crate) ack_eliciting: bool,
-    /// Holds HANDSHAKE_DONE.
+    /// Contains HANDSHAKE_DONE.
     pub(crate) handshake_done: bool,
-    /// Holds something that is no known frame.
+    /// Contains an unknown frame.
     pub(crate) unknown: bool,
 }
 
-/// Walks `payload`, a decrypted packet; `acknowledged` is called with each ACK frame, and with each PATH_ACK frame and its path. What is no known frame ends the walk and counts as ack-eliciting.
+/// Walks `payload`, a decrypted packet; `acknowledged` is called with each ACK frame, and with each PATH_ACK
+/// frame and its path. An unknown frame ends the walk and counts as ack-eliciting.
 pub(crate) fn walk(payload: &[u8], mut acknowledged: impl FnMut(u64, &Ack<'_>)) -> Summary {
     let mut summary = Summary::default();
     for frame in Frames::new(payload) {
@@ -59,7 +60,7 @@ mod tests {
         assert_eq!(ranges(&done), (Summary { handshake_done: true, ..eliciting }, vec![]));
     }
 
-    /// A stack may send what is not known here; the ranges before it count.
+    /// A stack may send frames that are unknown here; the ranges before them count.
     #[test]
     fn what_is_unknown_or_cut_off_is_ack_eliciting() {
         let ack = [0x02, 7, 0, 0, 1];

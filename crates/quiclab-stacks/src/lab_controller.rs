@@ -1,16 +1,16 @@
 //! Congestion control of quiclab-transport behind the `Controller` traits of quinn and noq.
 //!
-//! The stacks tell packet by packet what is acknowledged, then that a batch is complete; a loss comes as its
-//! bytes and the send time of its last packet. This file keeps what the estimator of the delivery rate
-//! remembers of each packet, and makes one [`Ack`] of each batch and one recovery period of its losses.
+//! The stacks report each acknowledged packet, then the end of the batch; a loss is reported as its bytes and
+//! the send time of its last packet. This file keeps the state of the delivery rate estimator for each
+//! packet, and makes one [`Ack`] of each batch and one recovery period of its losses.
 //!
 //! | contract of the controller | here |
 //! | --- | --- |
-//! | positions are packet numbers | packets that count as in flight, numbered from 0: the numbers of QUIC start anew in each packet number space |
-//! | an ACK comes after its losses were marked | the stacks look for losses after the batch: they are told with the next ACK |
+//! | positions are packet numbers | packets that count as in flight, numbered from 0: the numbers of QUIC restart in each packet number space |
+//! | an ACK comes after its losses were marked | the stacks detect losses after the batch: they are reported with the next ACK |
 //! | smoothed RTT | that before the ACK: the stacks update it after the batch |
-//! | `on_spurious` | noq only, at the time of the last packet or ACK; quinn does not tell |
-//! | `on_idle`, `on_application_limited` | never: neither stack tells |
+//! | `on_spurious` | noq only, at the time of the last packet or ACK; quinn does not report it |
+//! | `on_idle`, `on_application_limited` | never: neither stack reports these |
 //! | pacing rate and send quantum | noq's pacer follows them; quinn's paces at 1.25 cwnd per smoothed RTT |
 
 use crate::options::Options;
@@ -24,30 +24,30 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-/// A packet in flight, or one whose fate is known behind one in flight.
+/// Packet that is in flight, or acknowledged or lost behind one in flight.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     time: Time,
     bytes: u64,
     state: SentState,
-    /// Neither acknowledged nor lost.
+    /// Whether it is neither acknowledged nor lost.
     outstanding: bool,
 }
 
-/// What a batch of acknowledgements has delivered so far.
+/// Packets that a batch of acknowledgements has delivered so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Batch {
     bytes: u64,
     packets: u32,
-    /// The packet sent last: send time and position, `None` for one that is not known.
+    /// Packet sent last: send time, and position, `None` if unknown.
     latest: Option<(Time, Option<u64>)>,
     srtt: Option<Duration>,
 }
 
-/// What a batch of acknowledgements says of the path.
+/// Sample of the path from a batch of acknowledgements.
 #[derive(Clone, Copy, Debug)]
 pub struct DeliverySample {
-    /// When the packet sent last was sent.
+    /// Send time of the packet sent last.
     pub sent: Time,
     /// Packets acknowledged.
     pub packets: u32,
@@ -61,25 +61,25 @@ pub struct DeliverySample {
     pub rate: Option<DataRate>,
 }
 
-/// A controller and what it must be told from.
+/// Controller and the state from which its input is computed.
 pub(crate) struct LabControllerState {
     pub(crate) controller: Box<dyn Controller>,
-    /// How a window grows that is not used; `None`: not at all (RFC 9002 section 7.8).
+    /// Increase of a window that is not used; `None`: no increase (RFC 9002 section 7.8).
     rate_limited: Option<RateLimitedIncrease>,
-    /// Bytes of a full packet.
+    /// Size of a full packet in bytes.
     full_packet: u64,
     clock: Clock,
     rate: DeliveryRate,
-    /// Of the last batch.
+    /// Sample of the last batch.
     sample: Option<DeliverySample>,
     sent: VecDeque<Sent>,
     /// Position of the first packet of `sent`.
     first_position: u64,
     /// Bytes of the packets in `sent` that are outstanding.
     tracked: u64,
-    /// Bytes in flight, as the stack said at the last ACK, and what was sent and lost since.
+    /// Bytes in flight as reported by the stack at the last ACK, updated by packets sent and lost since.
     in_flight: u64,
-    /// Positions below this one are acknowledged, or older than one that is.
+    /// Positions below this one are acknowledged, or sent before one that is.
     acked_position: u64,
     min_rtt: Option<Duration>,
     batch: Batch,
@@ -121,7 +121,7 @@ impl LabControllerState {
         self.first_position + self.sent.len() as u64
     }
 
-    /// A packet, or a datagram of several, that counts as in flight leaves.
+    /// Handles the departure of a packet, or of a datagram with several packets, that counts as in flight.
     fn on_sent(&mut self, now: Instant, bytes: u64) {
         self.now = self.clock.deadline(now);
         self.controller.on_sent(self.now, bytes, self.in_flight);
@@ -134,7 +134,7 @@ impl LabControllerState {
         }
     }
 
-    /// A packet of a batch is acknowledged. `srtt` means nothing before the first sample.
+    /// Handles an acknowledged packet of a batch. `srtt` is undefined before the first sample.
     fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, srtt: std::time::Duration) {
         self.now = self.clock.deadline(now);
         let time = self.clock.deadline(sent);
@@ -152,8 +152,8 @@ impl LabControllerState {
         self.batch.srtt = self.min_rtt.map(|_| Duration::from_nanos(srtt.as_nanos() as u64));
     }
 
-    /// The outstanding packet of `bytes` that was sent at `time`. Packets of several number spaces may share a
-    /// datagram during the handshake; then it is any of that time, or none.
+    /// Index of the outstanding packet of `bytes` that was sent at `time`. Packets of several number spaces
+    /// may share a datagram during the handshake; then it is any packet of that time, or none.
     fn find(&self, time: Time, bytes: u64) -> Option<usize> {
         let start = self.sent.partition_point(|packet| packet.time < time);
         let mut same = (start..self.sent.len())
@@ -162,14 +162,14 @@ impl LabControllerState {
         same.clone().find(|&index| self.sent[index].bytes == bytes).or_else(|| same.next())
     }
 
-    /// The fate of a packet is known.
+    /// Removes a packet that is acknowledged or lost.
     fn forget(&mut self, index: usize) {
         let packet = &mut self.sent[index];
         packet.outstanding = false;
         self.tracked -= packet.bytes;
     }
 
-    /// The oldest outstanding packet is gone; returns its bytes.
+    /// Removes the oldest outstanding packet and returns its bytes.
     fn forget_oldest(&mut self, until: Option<Time>) -> Option<(u64, Sent)> {
         let index = self.sent.iter().position(|packet| packet.outstanding)?;
         let packet = self.sent[index];
@@ -180,7 +180,7 @@ impl LabControllerState {
         Some((self.first_position + index as u64, packet))
     }
 
-    /// Drops packets whose fate is known from the front.
+    /// Removes packets from the front that are acknowledged or lost.
     fn trim(&mut self) {
         while self.sent.front().is_some_and(|packet| !packet.outstanding) {
             self.sent.pop_front();
@@ -188,18 +188,18 @@ impl LabControllerState {
         }
     }
 
-    /// A batch of acknowledgements is complete; `in_flight` bytes are left.
+    /// Handles the end of a batch of acknowledgements; `in_flight` bytes remain.
     pub(crate) fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool) {
         self.now = self.clock.deadline(now);
         let batch = std::mem::take(&mut self.batch);
-        // what the stack has discarded with the keys of the handshake is never acknowledged
+        // packets discarded with the keys of the handshake are never acknowledged
         while self.tracked > in_flight && self.forget_oldest(None).is_some() {}
         self.in_flight = in_flight;
         if app_limited {
             self.rate.set_app_limited(in_flight);
         }
         let Some((sent, position)) = batch.latest else { return self.trim() };
-        // RFC 9002 section 5.1: a sample comes from the largest packet newly acknowledged only
+        // RFC 9002 section 5.1: only the largest packet newly acknowledged gives a sample
         let newest = position.is_none_or(|position| position >= self.acked_position);
         let rtt = newest.then(|| self.now.since(sent));
         if let Some(rtt) = rtt {
@@ -213,7 +213,7 @@ impl LabControllerState {
             self.in_recovery = false;
             self.controller.on_recovery_end(self.now);
         }
-        // one packet alone waits for the peer's max_ack_delay
+        // a single packet waits for the peer's max_ack_delay
         let rate = self.rate.sample(self.now, self.min_rtt, batch.packets == 1);
         let srtt = batch.srtt.or(rtt);
         self.sample = Some(DeliverySample {
@@ -234,7 +234,7 @@ impl LabControllerState {
             min_rtt: self.min_rtt,
             prior_in_flight: in_flight + batch.bytes,
             in_flight,
-            departure: self.now, // the stack does not tell what its pacer holds back
+            departure: self.now, // the stack does not report what its pacer delays
             acked_position: self.acked_position,
             next_position: self.next_position(),
             phase: if self.in_recovery { RecoveryPhase::Recovery } else { RecoveryPhase::Open },
@@ -250,7 +250,8 @@ impl LabControllerState {
         self.trim();
     }
 
-    /// Packets of `lost` bytes, the last of them sent at `sent`, are lost; none of them if there is a mark.
+    /// Handles the loss of `lost` bytes, the last packet of which was sent at `sent`, or a mark without
+    /// losses.
     pub(crate) fn on_congestion(&mut self, now: Instant, sent: Instant, persistent: bool, lost: u64) {
         (self.now, self.lost) = (self.clock.deadline(now), self.lost + lost);
         let sent = self.clock.deadline(sent);
@@ -299,13 +300,14 @@ impl LabControllerState {
     }
 }
 
-/// A controller that the stack and [`crate::controller::InFlightCounter`] share. There is one for each connection, as
-/// each endpoint has one path and one connection. The lock is never waited for: one thread uses it.
+/// Controller that the stack and [`crate::controller::InFlightCounter`] share. There is one for each
+/// connection, as each endpoint has one path and one connection. The lock is never contended: one thread uses
+/// it.
 #[derive(Clone)]
 pub struct LabController(Arc<Mutex<LabControllerState>>);
 
 impl LabController {
-    /// The controller that the options ask for, if it is not one of the stack's own.
+    /// Controller that the options request, if it is not one of the stack's own.
     pub(crate) fn new(options: &Options, random: RandomStream) -> Option<Self> {
         let wanted = options.lab_control?;
         let settings = Settings {
@@ -328,7 +330,7 @@ impl LabController {
         Some(Self::of(build(&settings, random)))
     }
 
-    /// Any controller.
+    /// Wraps a controller.
     #[must_use]
     pub fn of(controller: Box<dyn Controller>) -> Self {
         Self(Arc::new(Mutex::new(LabControllerState::new(controller))))
@@ -340,7 +342,7 @@ impl LabController {
         self.lab().controller.window()
     }
 
-    /// The same with a window that grows also while it is not full: in slow start to twice what was in flight
+    /// Adds an increase of the window while it is not full: in slow start to twice the bytes in flight
     /// (draft-ietf-ccwg-ratelimited-increase).
     #[must_use]
     pub fn with_rate_limited_increase(self) -> Self {
@@ -350,12 +352,13 @@ impl LabController {
         self
     }
 
-    /// A full packet has so many bytes from now on. The window is full once another one does not fit, and must be able to grow then.
+    /// Sets the size of a full packet. The window is full once another one does not fit, and must be able to
+    /// grow then.
     pub fn set_full_packet(&self, bytes: u64) {
         self.lab().full_packet = bytes;
     }
 
-    /// What the last batch of acknowledgements says of the path, once.
+    /// Takes the sample of the last batch of acknowledgements.
     #[must_use]
     pub fn take_sample(&self) -> Option<DeliverySample> {
         self.lab().sample.take()
@@ -387,12 +390,13 @@ impl LabController {
         self.lab().controller.phase()
     }
 
-    /// A packet that counts as in flight leaves.
+    /// Handles the departure of a packet that counts as in flight.
     pub(crate) fn sent(&self, now: Instant, bytes: u64) {
         self.lab().on_sent(now, bytes);
     }
 
-    /// A packet of `bytes`, sent at `sent`, is acknowledged. `srtt` means nothing before the first sample.
+    /// Handles the acknowledgement of a packet of `bytes`, sent at `sent`. `srtt` is undefined before the
+    /// first sample.
     pub fn acknowledged(&self, now: Instant, sent: Instant, bytes: u64, srtt: std::time::Duration) {
         self.lab().on_ack(now, sent, bytes, srtt);
     }
@@ -410,7 +414,8 @@ impl std::fmt::Debug for LabController {
     }
 }
 
-/// Implements the traits of a library, which are the same but for the methods in `$own` and what `$metrics` adds.
+/// Implements the traits of a library, which differ only in the methods in `$own` and the additions of
+/// `$metrics`.
 macro_rules! lab_controller {
     ($proto:ident, |$lab:ident, $filled:ident| $metrics:block, $($own:tt)*) => {
         const _: () = {
@@ -444,7 +449,7 @@ macro_rules! lab_controller {
                     $filled
                 }
                 fn clone_box(&self) -> Box<dyn Controller> {
-                    Box::new(self.clone()) // for a migration, which there is none of here
+                    Box::new(self.clone()) // for a migration, which does not occur here
                 }
                 fn initial_window(&self) -> u64 {
                     self.lab().initial_window

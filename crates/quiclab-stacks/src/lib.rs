@@ -1,14 +1,14 @@
 //! Real QUIC stacks behind `quiclab_core::Endpoint`: unchanged code of quinn and noq, in virtual time.
 //!
 //! ```text
-//! stack::quinn, stack::noq ── the entry in the catalogue, and what differs between the libraries
-//!   ├── stack::family ── options (what is allowed), the options in the catalogue, an endpoint
+//! stack::quinn, stack::noq ── entry in the catalogue, and differences between the libraries
+//!   ├── stack::family ── options (allowed values), options in the catalogue, an endpoint
 //!   │     └── driver: an Endpoint of a Stack and an application (on_streams, streams)
-//!   └── stack::adapter: a Stack (library) ── what the libraries have in common
+//!   └── stack::adapter: a Stack (library) ── common code of the libraries
 //!         ├── controller (bytes in flight), crypto_observer (plaintext)
 //!         ├── lab_controller (congestion control of quiclab-transport)
 //!         ├── tls ── seeded (random numbers for TLS)
-//!         └── observation (what observers are told; which packets were lost)
+//!         └── observation (events for observers; lost packets)
 //! ```
 //!
 //! Everything that a stack would draw from the operating system is seeded, and it takes time as an

@@ -1,4 +1,4 @@
-//! The interface of QUIC libraries to the driver.
+//! Interface between QUIC libraries and the driver.
 
 use bytes::{Bytes, BytesMut};
 use quiclab_core::{Ecn, RandomStream, RecoveryState, Role};
@@ -6,37 +6,37 @@ use quiclab_transport::options::PathPlan;
 use std::net::SocketAddr;
 use std::time::Instant;
 
-/// The streams and datagrams of one end of a connection, for an application ([`crate::OnStreams`]).
+/// Streams and datagrams of one end of a connection, for an application ([`crate::OnStreams`]).
 pub trait Connection {
-    /// Identity of a stream.
+    /// Handle of a stream.
     type Stream: Copy + PartialEq + Send;
-    /// How the library takes the time.
+    /// Type of times in the library.
     type Moment: Copy;
 
     /// Identifier of a stream (RFC 9000 section 2.1).
     fn id(stream: Self::Stream) -> u64;
     /// Opens a stream; `None` if the peer allows no more.
     fn open(&mut self, direction: StreamDirection) -> Option<Self::Stream>;
-    /// The next stream that the peer has opened.
+    /// Takes the next stream that the peer has opened.
     fn accept(&mut self, direction: StreamDirection) -> Option<Self::Stream>;
-    /// Data of streams with a higher priority are sent first; 0 without a call.
+    /// Sets the priority of a stream: higher ones are sent first; the default is 0.
     fn set_priority(&mut self, stream: Self::Stream, priority: i32);
-    /// Queues `data` without copying and returns how many bytes were taken, 0 if none can be now.
+    /// Queues `data` without copying and returns the number of bytes taken, 0 if there is no room.
     fn write(&mut self, stream: Self::Stream, data: Bytes) -> usize;
-    /// Ends the stream after what has been written.
+    /// Ends the stream after the data written so far.
     fn finish(&mut self, stream: Self::Stream);
-    /// Abandons the stream; what is queued is not sent (RESET_STREAM).
+    /// Resets the stream; queued data are not sent (RESET_STREAM).
     fn reset(&mut self, stream: Self::Stream);
-    /// Reads all that has arrived in order, and shows each chunk.
+    /// Reads all data that have arrived in order, and passes on each chunk.
     fn read(&mut self, stream: Self::Stream, chunk: impl FnMut(&[u8])) -> Read;
-    /// Queues a datagram, in the place of the oldest ones if there is no room.
+    /// Queues a datagram; it replaces the oldest ones if there is no room.
     ///
     /// # Errors
-    /// If it cannot be sent: the largest that can, in bytes.
+    /// If it is too long to be sent: the maximum size in bytes.
     fn send_datagram(&mut self, data: Bytes) -> Result<(), usize>;
-    /// Bytes of datagrams that wait.
+    /// Bytes of queued datagrams.
     fn waiting_datagrams(&mut self) -> u64;
-    /// The next datagram that has arrived.
+    /// Takes the next datagram that has arrived.
     fn receive_datagram(&mut self) -> Option<Bytes>;
     /// Closes the connection without an error.
     fn close(&mut self, now: Self::Moment);
@@ -45,26 +45,26 @@ pub trait Connection {
     fn recovery(&mut self) -> RecoveryState;
 }
 
-/// One end of one connection of a sans-IO QUIC library, all in virtual time. It neither opens
-/// sockets nor reads clocks: the driver passes datagrams and instants.
+/// One end of a connection of a sans-IO QUIC library, in virtual time. It neither opens sockets nor reads
+/// clocks: the driver passes datagrams and instants.
 pub(crate) trait Stack: Connection<Moment = Instant> + Send + 'static {
     /// Name in scenarios.
     const NAME: &'static str;
 
     /// Starts the connection (clients only).
     fn connect(&mut self, now: Instant);
-    /// Takes a datagram that has arrived on the path `path`. Returns whether it left an answer in `answer` that belongs to
-    /// no connection.
+    /// Handles a datagram that has arrived on path `path`. Returns whether it wrote a response to `answer`
+    /// that belongs to no connection.
     fn receive(&mut self, now: Instant, path: u8, ecn: Ecn, datagram: BytesMut, answer: &mut Vec<u8>)
     -> bool;
-    /// When [`Stack::wake`] wants to be called.
+    /// Time at which [`Stack::wake`] must be called.
     fn deadline(&mut self) -> Option<Instant>;
     /// Handles the timers that are due.
     fn wake(&mut self, now: Instant);
     /// Writes the next datagram into `datagram`, which is empty, and returns its ECN field and its path; `None`
     /// if there is nothing to send now.
     fn transmit(&mut self, now: Instant, datagram: &mut Vec<u8>) -> Option<(Ecn, u8)>;
-    /// The next event for the application.
+    /// Takes the next event for the application.
     fn poll(&mut self) -> Option<Event<Self::Stream>>;
     /// Whether TLS may draw random numbers: until the handshake is complete at this end.
     fn is_handshaking(&self) -> bool;
@@ -76,28 +76,28 @@ pub(crate) trait Stack: Connection<Moment = Instant> + Send + 'static {
 /// Whether a stream carries data both ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamDirection {
-    /// Both ends write.
+    /// Both endpoints send.
     Bidirectional,
-    /// Only who has opened it writes.
+    /// Only the endpoint that opened it sends.
     Unidirectional,
 }
 
-/// What a connection tells the application.
+/// Event of a connection for the application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<Stream> {
     /// The handshake is complete.
     Connected,
     /// The peer has opened a stream.
     Opened,
-    /// More streams may be opened than before.
+    /// The limit of streams has increased.
     Available,
     /// A datagram has arrived.
     Datagram,
-    /// There is something to read.
+    /// Data can be read.
     Readable(Stream),
-    /// There is room to write again.
+    /// Data can be written again.
     Writable(Stream),
-    /// All that was written, and the end of the stream, is acknowledged.
+    /// All data written and the end of the stream are acknowledged.
     Acknowledged(Stream),
     /// The peer's application closed the connection.
     ClosedByPeer,
@@ -110,44 +110,44 @@ pub enum Event<Stream> {
 pub struct Read {
     /// Bytes read.
     pub bytes: u64,
-    /// Nothing more will come: the stream has ended or was reset.
+    /// Whether the stream has ended or was reset.
     pub ended: bool,
-    /// It was reset.
+    /// Whether it was reset.
     pub reset: bool,
 }
 
-/// State and counters of a connection at one moment; all zero before there is one.
+/// State and counters of a connection at one moment; all zero before it exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Snapshot {
     pub(crate) recovery: RecoveryState,
-    /// QUIC packets.
+    /// QUIC packets sent.
     pub(crate) packets_sent: u64,
-    /// UDP datagrams: the stacks do not count QUIC packets that arrive. They differ during the
-    /// handshake only, where packets are coalesced.
+    /// UDP datagrams received: the stacks do not count QUIC packets. The numbers differ only during the
+    /// handshake, where packets are coalesced.
     pub(crate) datagrams_received: u64,
     pub(crate) lost_bytes: u64,
     pub(crate) ack_frames_sent: u64,
     pub(crate) ack_frames_received: u64,
 }
 
-/// What one end of a connection is made from, beside its options.
+/// Components of one end of a connection, beside its options.
 pub(crate) struct Parts {
     pub(crate) role: Role,
-    /// Address of the other end.
+    /// Address of the peer.
     pub(crate) remote: SocketAddr,
-    /// Paths of the flow, and what a client does with them.
+    /// Number of paths of the flow, and the plan of a client for them.
     pub(crate) paths: usize,
     pub(crate) path_plan: PathPlan,
-    /// Keys, connection IDs and the seed of the library's own generator come from here.
+    /// Source of keys, connection IDs and the seed of the library's generator.
     pub(crate) random: RandomStream,
-    /// Draws of a congestion control of quiclab's.
+    /// Random stream of a congestion control of quiclab's.
     pub(crate) congestion_random: RandomStream,
     pub(crate) observation: Option<crate::observation::SharedObservation>,
 }
 
-/// Seeds drawn in a fixed order, so that both stacks use a stream alike.
+/// Seeds drawn in a fixed order, so that both stacks use a random stream alike.
 pub(crate) struct Seeds {
-    /// For the generator inside the library: skipped packet numbers, grease, key-update intervals.
+    /// Seed of the generator of the library: skipped packet numbers, grease, key-update intervals.
     pub(crate) generator: [u8; 32],
     /// Key of stateless-reset tokens.
     pub(crate) reset_key: [u8; 64],
@@ -155,15 +155,15 @@ pub(crate) struct Seeds {
     pub(crate) token_key: [u8; 64],
     /// Destination connection ID of a client's first packet.
     pub(crate) first_destination: [u8; FIRST_DESTINATION_LENGTH],
-    /// Connection IDs that this end issues.
+    /// Source of the connection IDs that this end issues.
     pub(crate) ids: RandomStream,
 }
 
-/// Bytes of a connection ID that an endpoint issues: the default of both stacks.
+/// Length in bytes of a connection ID that an endpoint issues: the default of both stacks.
 pub const ID_LENGTH: usize = 8;
-/// Bytes of the destination connection ID of a client's first packet: the default of both stacks.
+/// Length in bytes of the destination connection ID of a client's first packet: the default of both stacks.
 pub const FIRST_DESTINATION_LENGTH: usize = 20;
-/// Largest UDP payload accepted, the limit of UDP, over any IP: the peer's `datagram_size` decides.
+/// Largest UDP payload accepted, the limit of UDP over IPv4 and IPv6: the peer's `datagram_size` applies.
 pub const MAX_DATAGRAM_BYTES: u16 = 65_527;
 
 impl Seeds {
@@ -183,12 +183,12 @@ impl Seeds {
     }
 }
 
-/// Issues connection IDs from a stream.
+/// Generator of connection IDs from a random stream.
 #[derive(Clone)]
 pub struct SeededIds(pub RandomStream);
 
 impl SeededIds {
-    /// The next connection ID.
+    /// Next connection ID.
     #[allow(clippy::should_implement_trait, reason = "it never ends")]
     pub fn next(&mut self) -> [u8; ID_LENGTH] {
         let mut id = [0; ID_LENGTH];

@@ -3,7 +3,7 @@
 use crate::driver;
 use quiclab_core::MetricGroup;
 
-/// The metrics of real stacks, in the order of documents.
+/// Metrics of real stacks, in the order of documents.
 #[must_use]
 pub fn metric_groups() -> Vec<MetricGroup> {
     vec![driver::REAL_STACK.group()]

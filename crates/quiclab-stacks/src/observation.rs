@@ -1,14 +1,13 @@
-//! What an observer is told, and the loss tracking that needs it.
+//! Events for an observer, and the loss tracking that they need.
 //!
-//! Exists only if an observer is attached. The encryption layer ([`crate::crypto_observer`]) shows
-//! each packet in plaintext; the driver tells the time before, and the recovery state after, each
-//! call into the stack.
+//! Exists only if an observer is attached. The encryption layer ([`crate::crypto_observer`]) passes each
+//! packet in plaintext; the driver passes the time before, and the recovery state after, each call into the
+//! stack.
 //!
-//! The stacks count lost packets but do not name them. They are found from what the stacks do
-//! (RFC 9002 section 6.1): of the packets sent and not acknowledged, one below the largest
-//! acknowledged is lost if it is far enough below it or old enough. Both rules are monotone: where
-//! a packet is lost, so are all lower ones. Thus `n` new losses in a packet number space are its
-//! `n` lowest outstanding numbers.
+//! The stacks count lost packets but do not identify them. They are derived from the rules of the stacks (RFC
+//! 9002 section 6.1): of the packets sent and not acknowledged, one below the largest acknowledged is lost if
+//! it is far enough below it or old enough. Both rules are monotone: if a packet is lost, so are all lower
+//! ones. Thus `n` new losses in a packet number space are its `n` lowest outstanding numbers.
 
 use crate::frames;
 use quiclab_core::quic::Ack;
@@ -16,8 +15,8 @@ use quiclab_core::{PacketSpace, RecoveryState, Role, Time, TransportEvent, Trans
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The observation of one endpoint, shared by its driver and its keys. All are called from the
-/// same thread, so the lock is never waited for.
+/// The observation of one endpoint, shared by its driver and its keys. One thread calls all of them, so the
+/// lock is never contended.
 #[derive(Clone)]
 pub(crate) struct SharedObservation(Arc<Mutex<Observation>>);
 
@@ -45,36 +44,36 @@ pub(crate) struct Observation {
     observer: Box<dyn TransportObserver>,
     role: Role,
     packet_threshold: u64,
-    /// Initial, Handshake, application data of each path.
+    /// Packet number spaces: Initial, Handshake, application data of each path.
     spaces: Vec<Outstanding>,
-    /// How many of `spaces` are over.
+    /// Number of `spaces` whose keys are discarded.
     spaces_discarded: usize,
-    /// What was told last.
+    /// State reported last.
     recovery: RecoveryState,
 }
 
 /// Packets of a number space that were sent and are neither acknowledged nor lost.
 #[derive(Default)]
 struct Outstanding {
-    /// Bytes by packet number; 0 for a packet that asks for no acknowledgement.
+    /// Bytes by packet number; 0 for a packet that is not ack-eliciting.
     packets: BTreeMap<u64, u32>,
-    /// `None` before the first ACK.
+    /// Largest number acknowledged; `None` before the first ACK.
     largest_acked: Option<u64>,
     largest_ack_eliciting: u64,
-    /// How many of `packets` are above `largest_ack_eliciting`.
+    /// Number of `packets` above `largest_ack_eliciting`.
     tail: u64,
-    /// An ACK arrived in the present call.
+    /// Whether an ACK arrived in the current call.
     touched: bool,
 }
 
-/// Packets that ask for no acknowledgement, sent after the last one that does: both stacks forget
-/// the oldest of them beyond this many (`MAX_UNACKED_NON_ACK_ELICTING_TAIL` + 1).
+/// Maximum number of packets after the last ack-eliciting one: beyond it both stacks forget the oldest
+/// (`MAX_UNACKED_NON_ACK_ELICTING_TAIL` + 1).
 const REMEMBERED_TAIL: u64 = 1_001;
 
-/// Bytes of an authentication tag: all cipher suites of QUIC have 16 (RFC 9001 section 5.3).
+/// Size of an authentication tag in bytes: all cipher suites of QUIC have 16 (RFC 9001 section 5.3).
 const TAG_BYTES: usize = 16;
 
-/// The packet number space of a place in [`Observation::spaces`].
+/// Packet number space of an index of [`Observation::spaces`].
 const fn space_at(index: usize) -> PacketSpace {
     match index {
         0 => PacketSpace::Initial,
@@ -92,7 +91,7 @@ const fn index(space: PacketSpace, path: usize) -> usize {
 }
 
 impl Observation {
-    /// A call into the stack begins.
+    /// Starts a call into the stack.
     pub(crate) fn begin(&mut self, now: Time) {
         self.now = now;
         for space in &mut self.spaces {
@@ -100,7 +99,7 @@ impl Observation {
         }
     }
 
-    /// A call into the stack has ended; `handshaking` as of [`crate::library::Stack::is_handshaking`].
+    /// Ends a call into the stack; `handshaking` as in [`crate::library::Stack::is_handshaking`].
     pub(crate) fn end(&mut self, state: RecoveryState, handshaking: bool) {
         self.report_lost(state.lost_packets - self.recovery.lost_packets);
         if self.role == Role::Server && !handshaking {
@@ -124,7 +123,7 @@ impl Observation {
         self.observer.observe(self.now, &TransportEvent::Secret(line));
     }
 
-    /// A packet of `space`, of application data on `path`, is sent.
+    /// Handles a packet that is sent in `space`, for application data on `path`.
     pub(crate) fn sent(
         &mut self,
         space: PacketSpace,
@@ -144,7 +143,7 @@ impl Observation {
         self.space(space, path).insert(number, bytes as u32);
     }
 
-    /// A packet of `space`, of application data on `path`, has arrived.
+    /// Handles a packet that has arrived in `space`, for application data on `path`.
     pub(crate) fn received(
         &mut self,
         space: PacketSpace,
@@ -156,7 +155,7 @@ impl Observation {
         let event = TransportEvent::PacketReceived { space, path: path as u32, number, header, payload };
         self.observer.observe(self.now, &event);
         let summary = frames::walk(payload, |path, ack| {
-            // of a path on which nothing was sent, there is nothing to acknowledge
+            // a path on which nothing was sent has nothing to acknowledge
             let known = self.spaces.get_mut(index(space, path as usize));
             let (packets, bytes) = known.map_or((0, 0), |known| known.acknowledge(ack));
             self.observer
@@ -171,7 +170,7 @@ impl Observation {
         }
     }
 
-    /// The packets of a space, of application data on a path, on which something is sent.
+    /// Packets sent in a space, for application data on a path.
     fn space(&mut self, space: PacketSpace, path: usize) -> &mut Outstanding {
         let index = index(space, path);
         if index >= self.spaces.len() {
@@ -180,13 +179,13 @@ impl Observation {
         &mut self.spaces[index]
     }
 
-    /// The keys of `space` and of those before it are dropped (RFC 9001 section 4.9): none of their
-    /// packets can be lost after the present call.
+    /// Discards `space` and those before it with their keys (RFC 9001 section 4.9): none of their packets can
+    /// be lost after the current call.
     fn discard(&mut self, space: PacketSpace) {
         self.spaces_discarded = self.spaces_discarded.max(index(space, 0) + 1);
     }
 
-    /// Names the `count` packets that the stack declared lost in the present call.
+    /// Reports the `count` packets that the stack declared lost in the current call.
     fn report_lost(&mut self, count: u64) {
         if count == 0 {
             return;
@@ -216,7 +215,7 @@ impl Observation {
 }
 
 impl Outstanding {
-    /// `bytes` are 0 for a packet that asks for no acknowledgement.
+    /// Adds a packet; `bytes` is 0 if it is not ack-eliciting.
     fn insert(&mut self, number: u64, bytes: u32) {
         if bytes > 0 {
             self.largest_ack_eliciting = number;
@@ -229,7 +228,7 @@ impl Outstanding {
         self.packets.insert(number, bytes);
     }
 
-    /// Packets that ask for an acknowledgement and get it with this one, and their bytes.
+    /// Number of ack-eliciting packets that this ACK acknowledges, and their bytes.
     fn acknowledge(&mut self, ack: &Ack<'_>) -> (u32, u64) {
         self.touched = true;
         self.largest_acked = self.largest_acked.max(Some(ack.largest));
@@ -245,7 +244,7 @@ impl Outstanding {
         (packets, total)
     }
 
-    /// How many numbers are at least `distance` below the largest acknowledged.
+    /// Number of packets whose numbers are at least `distance` below the largest acknowledged.
     fn outstanding_below_largest(&self, distance: u64) -> usize {
         let below = self.largest_acked.and_then(|largest| (largest + 1).checked_sub(distance));
         below.map_or(0, |below| self.packets.range(..below).count())

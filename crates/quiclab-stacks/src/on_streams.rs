@@ -1,5 +1,5 @@
-//! A workload on the streams of a library: a [`StreamApplication`] of quiclab-transport, which is told what happens to its
-//! connection and acts on [`LibraryStreams`].
+//! Workload on the streams of a library: a [`StreamApplication`] of quiclab-transport, which receives the
+//! events of its connection and acts on [`LibraryStreams`].
 
 use crate::library::{Connection, Event};
 use crate::streams::{Arrival, LibraryStreams, StreamTable};
@@ -10,27 +10,27 @@ use quiclab_transport::workload::{Datagram, Outcome, StreamApplication, StreamId
 pub struct OnStreams<Stream> {
     application: Box<dyn StreamApplication>,
     table: StreamTable<Stream>,
-    /// The application knows that the connection is over.
+    /// Whether the application has learned that the connection is closed.
     over: bool,
 }
 
 impl<Stream: Copy + PartialEq> OnStreams<Stream> {
-    /// `write_size`: bytes of one write.
+    /// Makes the workload; `write_size`: size of a write in bytes.
     pub fn new(role: Role, application: Box<dyn StreamApplication>, write_size: usize) -> Self {
         Self { application, table: StreamTable::new(role, write_size), over: false }
     }
 
-    /// The client asks for a connection.
+    /// Starts the connection of the client.
     pub fn start(&mut self, now: Time) {
         self.application.start(now);
     }
 
-    /// When [`OnStreams::wake`] wants to be called.
+    /// Time at which [`OnStreams::wake`] must be called.
     pub fn deadline(&self) -> Option<Time> {
         self.application.deadline().filter(|_| !self.over)
     }
 
-    /// Does what is due.
+    /// Handles timers that are due.
     pub fn wake<S: Connection<Stream = Stream>>(&mut self, now: Time, moment: S::Moment, stack: &mut S) {
         if self.deadline().is_some_and(|deadline| deadline <= now) {
             let mut streams = LibraryStreams { stack: &mut *stack, table: &mut self.table, now: moment };
@@ -39,7 +39,7 @@ impl<Stream: Copy + PartialEq> OnStreams<Stream> {
         self.check_datagrams(moment, stack);
     }
 
-    /// The connection ends if the library has refused a datagram.
+    /// Closes the connection if the library has refused a datagram.
     fn check_datagrams<S: Connection<Stream = Stream>>(&mut self, moment: S::Moment, stack: &mut S) {
         if let Some(reason) = self.table.refused() {
             self.fail(reason);
@@ -47,7 +47,7 @@ impl<Stream: Copy + PartialEq> OnStreams<Stream> {
         }
     }
 
-    /// Takes an event of the connection.
+    /// Handles an event of the connection.
     pub fn handle<S: Connection<Stream = Stream>>(
         &mut self,
         event: Event<Stream>,
@@ -96,7 +96,7 @@ impl<Stream: Copy + PartialEq> OnStreams<Stream> {
         self.check_datagrams(moment, stack);
     }
 
-    /// The transfer will not be completed.
+    /// Fails the transfer.
     pub fn fail(&mut self, reason: String) {
         self.over = true;
         self.application.failed(reason);
@@ -107,18 +107,18 @@ impl<Stream: Copy + PartialEq> OnStreams<Stream> {
         self.application.outcome()
     }
 
-    /// The workload.
+    /// Workload.
     pub fn application(&self) -> &dyn StreamApplication {
         self.application.as_ref()
     }
 
-    /// The workload as the client of a web page, if it is one.
+    /// Workload as the client of a web page, if it is one.
     pub fn page_client(&self) -> Option<&dyn PageClient> {
         self.application.page_client()
     }
 }
 
-/// Tells the application what has arrived on a stream.
+/// Passes data that have arrived on a stream to the application.
 fn read<S: Connection>(
     application: &mut dyn StreamApplication,
     now: Time,

@@ -1,7 +1,7 @@
-//! The options of an endpoint, checked and in the units of the stacks.
+//! Options of an endpoint, validated and in the units of the stacks.
 //!
-//! Both stacks take the same options with the same limits; an option left out keeps the default of
-//! the stack (`stack/family.rs`).
+//! Both stacks take the same options with the same limits; an omitted option keeps the default of the stack
+//! (`stack/family.rs`).
 
 use quiclab_core::problem::{ensure, name_of, quoted};
 use quiclab_core::{ByteCount, Duration, FieldPath, FiveTuple, Problem};
@@ -11,7 +11,7 @@ use quiclab_transport::options::{
 };
 use quiclab_transport::workload::Datagram;
 
-/// Checked options; `None` keeps the default of the stack.
+/// Validated options; `None` keeps the default of the stack.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Options {
     pub(crate) congestion_control: Option<CongestionControl>,
@@ -40,7 +40,8 @@ pub(crate) struct LabControl {
 }
 
 impl LabControl {
-    /// What the options ask for; `None` where the stack has it itself and nothing else is asked for.
+    /// Congestion control that the options request; `None` if the stack has it itself and no other option
+    /// requires quiclab's.
     fn new(stack: &'static str, config: &EndpointConfig) -> Result<Option<Self>, Problem> {
         let wanted = Self {
             control: config.congestion_control.unwrap_or(CongestionControl::Cubic), // as both stacks
@@ -84,7 +85,7 @@ impl LabControl {
     }
 }
 
-/// UDP payload without an option: the smallest that QUIC allows (RFC 9000 section 14).
+/// UDP payload in bytes without an option: the minimum of QUIC (RFC 9000 section 14).
 pub(crate) const DEFAULT_DATAGRAM_SIZE: u16 = 1200;
 /// Default packet threshold of both stacks (RFC 9002 section 6.1.1).
 pub(crate) const DEFAULT_PACKET_THRESHOLD: u32 = 3;
@@ -95,7 +96,7 @@ pub(crate) const DEFAULT_SEND_WINDOW: u64 = 10_000_000;
 
 /// Largest variable-length integer (RFC 9000 section 16).
 const VARINT_MAX: u64 = (1 << 62) - 1;
-/// Above this window the pacers of both stacks switch themselves off.
+/// Maximum initial window in bytes: above it the pacers of both stacks switch themselves off.
 const MAX_INITIAL_WINDOW: u64 = u32::MAX as u64;
 impl Options {
     pub(crate) fn new(stack: &'static str, config: &EndpointConfig) -> Result<Self, Problem> {
@@ -149,7 +150,8 @@ impl Options {
     }
 }
 
-/// noq chooses the paths of acknowledgements itself, and a controller of quiclab is one for all paths.
+/// Checks the path management: noq chooses the paths of acknowledgements itself, and a controller of quiclab
+/// serves all paths.
 fn check_multipath(stack: &str, multipath: &Multipath, lab: Option<&LabControl>) -> Result<(), Problem> {
     multipath.check()?;
     if let Some(rule) = multipath.acknowledgements {
@@ -163,7 +165,7 @@ fn check_multipath(stack: &str, multipath: &Multipath, lab: Option<&LabControl>)
     })
 }
 
-/// Checks that a datagram holds what it says.
+/// Checks that a datagram has room for its label.
 ///
 /// # Errors
 /// If it is shorter.
@@ -176,7 +178,7 @@ pub fn check_workload(workload: &Workload) -> Result<(), Problem> {
     })
 }
 
-/// Checks that packets can be addressed: the stacks refuse a peer without address or port.
+/// Checks that packets can be addressed: the stacks reject a peer without address or port.
 pub(crate) fn check_tuple(tuple: &FiveTuple) -> Result<(), Problem> {
     let peer = tuple.destination();
     if peer.ip().is_unspecified() || peer.port() == 0 {
@@ -189,8 +191,8 @@ pub(crate) fn check_tuple(tuple: &FiveTuple) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The window must hold more than a datagram: quinn sends while what is in flight and one more
-/// datagram are less than the window. The default window is checked, too.
+/// Checks that the window is larger than a datagram: quinn sends while the bytes in flight plus one datagram
+/// are less than the window. The default window is checked, too.
 fn check_initial_window(window: Option<ByteCount>, datagram_size: u16) -> Result<(), Problem> {
     let smallest = u64::from(datagram_size) + 1;
     let allowed = || {
@@ -209,7 +211,7 @@ fn check_initial_window(window: Option<ByteCount>, datagram_size: u16) -> Result
     }
 }
 
-/// The same length of time in the type of the stacks.
+/// Converts a duration to the type of the stacks.
 pub(crate) fn std_duration(duration: Duration) -> std::time::Duration {
     std::time::Duration::from_nanos(duration.as_nanos())
 }

@@ -1,12 +1,12 @@
 //! Seeded random numbers for TLS.
 //!
-//! rustls draws from its `CryptoProvider`: randoms, session ids, the order of extensions, session
-//! tickets, key shares. The provider's fields are `&'static`, so it cannot own the stream of one
-//! connection. Instead a driver lends its stream to the current thread while it calls a connection
-//! that is still in its handshake ([`with_stream`]), and the provider draws from what is lent. A
-//! draw at any other time fails, and with it the connection: no unseeded number can slip in.
+//! rustls draws from its `CryptoProvider`: randoms, session ids, the order of extensions, session tickets,
+//! key shares. The provider's fields are `&'static`, so it cannot own the stream of one connection. Instead a
+//! driver lends its stream to the current thread while it calls a connection that is still in its handshake
+//! ([`with_stream`]), and the provider draws from it. A draw at any other time fails, and with it the
+//! connection, so every number is seeded.
 //!
-//! Needless to say, keys made this way are no secrets. Nothing here is for use outside a simulation.
+//! Keys made this way are not secret. This module is only for simulations.
 
 use quiclab_core::RandomStream;
 use rustls::crypto::ring::{cipher_suite, default_provider};
@@ -19,13 +19,13 @@ use std::cell::RefCell;
 use x25519_dalek::{PublicKey, StaticSecret};
 
 thread_local! {
-    /// The stream lent by the driver that is calling a connection; `None` at other times.
+    /// Random stream lent by the driver that is calling a connection; `None` at other times.
     static CURRENT: RefCell<Option<RandomStream>> = const { RefCell::new(None) };
 }
 
 /// Runs `call` with `stream` lent to TLS on this thread.
 pub fn with_stream<R>(stream: &mut Option<RandomStream>, call: impl FnOnce() -> R) -> R {
-    /// Gives the stream back, also when `call` panics.
+    /// Returns the stream when dropped, also if `call` panics.
     struct StreamLoan<'a>(&'a mut Option<RandomStream>);
     impl Drop for StreamLoan<'_> {
         fn drop(&mut self) {
@@ -43,8 +43,8 @@ fn fill(bytes: &mut [u8]) -> Result<(), GetRandomFailed> {
         .ok_or(GetRandomFailed)
 }
 
-/// TLS 1.3 with TLS_AES_128_GCM_SHA256 and X25519 only, drawing from the lent stream. One suite
-/// and one group make the handshake the same whatever the peer prefers.
+/// TLS 1.3 with TLS_AES_128_GCM_SHA256 and X25519 only, drawing from the lent stream. With one suite and one
+/// group the handshake does not depend on the peer's preferences.
 pub fn provider() -> CryptoProvider {
     CryptoProvider {
         cipher_suites: vec![cipher_suite::TLS13_AES_128_GCM_SHA256],

@@ -2,15 +2,16 @@
 //!
 //! | [`Streams`] | here |
 //! | --- | --- |
-//! | the length of a write | as many zeros; what the library does not take now waits until the stream is writable |
+//! | the length of a write | as many zeros; those that the library does not take now wait until the stream is writable |
 //! | the label of a stream | the first [`LABEL_BYTES`] bytes of its opener, the lowest first, within their length |
-//! | what a datagram says | its first bytes: [`Datagram::header`] |
-//! | `finish` | as soon as the library has taken what was written |
+//! | label of a datagram | its first bytes: [`Datagram::header`] |
+//! | `finish` | as soon as the library has taken all data written |
 //! | priority: urgency, then streams in full, the oldest first, then incremental ones in turn | a priority of the library for each level; in a level, one for each stream that is not incremental |
-//! | bytes that wait | the library does not say what it has and has not sent: of all that is not acknowledged, what is not in flight |
+//! | bytes that wait | the library does not report bytes taken and not sent: bytes not acknowledged less those in flight |
 //!
-//! An application learns of a bidirectional stream when its label has arrived, or its end. The bytes that a request shorter than a
-//! label does not hold are 0: one for a resource has three bytes or more with its frame, and a page 100 001 resources at most.
+//! An application learns of a bidirectional stream when its label has arrived, or its end. The bytes missing
+//! in a request shorter than a label are 0: a request for a resource has at least three bytes with its frame,
+//! and a page has at most 100 001 resources.
 
 use crate::body::zeros;
 use crate::library::{Connection, Read, StreamDirection};
@@ -18,36 +19,36 @@ use bytes::{BufMut, Bytes, BytesMut};
 use quiclab_core::{DataRate, Role};
 use quiclab_transport::workload::{Datagram, Priority, StreamId, Streams};
 
-/// Bytes of a label.
+/// Length of a label in bytes.
 const LABEL_BYTES: usize = 8;
-/// Streams of one urgency whose order is kept; later ones take turns.
+/// Maximum number of streams of one urgency whose order is kept; later ones are sent in turn.
 const AGES: i32 = 1 << 26;
 
 /// A stream of the connection.
 struct Stream<Handle> {
     handle: Handle,
-    /// How many streams were there before it.
+    /// Number of streams opened before it.
     age: usize,
-    /// What its first bytes say.
+    /// Label: its first bytes as a number.
     label: u64,
-    /// Bytes that the library has taken, and bytes that it is still to take.
+    /// Bytes that the library has taken, and bytes still to be taken.
     taken: u64,
     waiting: u64,
-    /// It ends after these.
+    /// Whether it ends after these.
     ends: bool,
-    /// All of it is acknowledged, or it was reset.
+    /// Whether all of it is acknowledged, or it was reset.
     done: bool,
     arrived: Arrived,
 }
 
-/// What has arrived on a stream.
+/// Data that have arrived on a stream.
 #[derive(Clone, Copy, Default)]
 struct Arrived {
     label: [u8; LABEL_BYTES],
     bytes: u64,
-    /// Bytes of which the application does not know: their label is not complete.
+    /// Bytes withheld from the application because the label is not complete.
     held: u64,
-    /// Nothing more comes.
+    /// Whether the stream has ended or was reset.
     ended: bool,
 }
 
@@ -76,7 +77,7 @@ impl<Handle> Stream<Handle> {
         }
     }
 
-    /// The next bytes to write, `most` at most.
+    /// Next bytes to write, at most `most`.
     fn next(&self, most: usize) -> Bytes {
         match usize::try_from(self.taken) {
             Ok(taken) if taken < LABEL_BYTES && self.label != 0 => {
@@ -88,17 +89,18 @@ impl<Handle> Stream<Handle> {
     }
 }
 
-/// The streams of a connection, of both ends.
+/// Streams of a connection, opened by either endpoint.
 pub(crate) struct StreamTable<Handle> {
     role: Role,
-    /// By the two low bits of their identifiers, then in the order of these.
+    /// Streams by the two low bits of their identifiers, then in the order of the identifiers.
     streams: [Vec<Stream<Handle>>; 4],
-    /// Bytes of one write.
+    /// Size of a write in bytes.
     write_size: usize,
-    /// Bytes of all streams that wait for the library, and bytes that it has taken of those that are not acknowledged or reset.
+    /// Bytes of all streams not yet taken by the library, and bytes taken of streams that are not
+    /// acknowledged or reset.
     waiting: u64,
     taken: u64,
-    /// Why the library has refused a datagram.
+    /// Reason why the library rejected a datagram.
     refused: Option<String>,
 }
 
@@ -122,17 +124,17 @@ impl<Handle: Copy> StreamTable<Handle> {
         self.streams[(id.0 & 3) as usize].get_mut(usize::try_from(id.index()).ok()?)
     }
 
-    /// Whether the peer has opened the stream: its data on it begin with a label.
+    /// Whether the peer opened the stream: its data begin with a label.
     fn is_of_peer(&self, id: StreamId) -> bool {
         id.is_of_server() == (self.role == Role::Client)
     }
 
-    /// Why the library has refused a datagram, if it has since the last call.
+    /// Takes the reason why the library rejected a datagram since the last call.
     pub(crate) fn refused(&mut self) -> Option<String> {
         self.refused.take()
     }
 
-    /// All that was written and its end are acknowledged.
+    /// Handles the acknowledgement of all data and of the end of the stream.
     pub(crate) fn on_acknowledged(&mut self, id: StreamId) {
         let Some(stream) = self.get_mut(id).filter(|stream| !stream.done) else { return };
         stream.done = true;
@@ -140,18 +142,18 @@ impl<Handle: Copy> StreamTable<Handle> {
     }
 }
 
-/// What has arrived in order on a stream, for the application.
+/// Data that have arrived in order on a stream, for the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// Nothing of which it should know.
+    /// Nothing to report.
     Nothing,
-    /// So many bytes; and nothing more comes.
+    /// Number of bytes, and whether the stream has ended.
     Bytes(u64, bool),
     /// The peer has reset the stream.
     Reset,
 }
 
-/// The streams of a connection with the library below them, for one call of the application.
+/// Streams of a connection and their library, for one call of the application.
 pub(crate) struct LibraryStreams<'a, S: Connection> {
     pub(crate) stack: &'a mut S,
     pub(crate) table: &'a mut StreamTable<S::Stream>,
@@ -159,7 +161,7 @@ pub(crate) struct LibraryStreams<'a, S: Connection> {
 }
 
 impl<S: Connection> LibraryStreams<'_, S> {
-    /// The next stream that the peer has opened.
+    /// Accepts the next stream that the peer has opened.
     pub(crate) fn accept(&mut self) -> Option<StreamId> {
         let directions = [StreamDirection::Bidirectional, StreamDirection::Unidirectional];
         let handle = directions.into_iter().find_map(|direction| self.stack.accept(direction))?;
@@ -168,7 +170,7 @@ impl<S: Connection> LibraryStreams<'_, S> {
         Some(id)
     }
 
-    /// Reads what has arrived on a stream.
+    /// Reads data that have arrived on a stream.
     pub(crate) fn read(&mut self, id: StreamId) -> Arrival {
         let is_request = id.is_bidirectional() && self.table.is_of_peer(id);
         let Some(Stream { handle, arrived, .. }) = self.table.get_mut(id) else {
@@ -192,7 +194,7 @@ impl<S: Connection> LibraryStreams<'_, S> {
         }
     }
 
-    /// Writes what there is room for.
+    /// Writes as many bytes as there is room for.
     pub(crate) fn flush(&mut self, id: StreamId) {
         let StreamTable { streams, write_size, waiting, taken: all_taken, .. } = &mut *self.table;
         let kind = &mut streams[(id.0 & 3) as usize];
@@ -298,7 +300,7 @@ impl<S: Connection> Streams for LibraryStreams<'_, S> {
     }
 }
 
-/// The priority of a library, of which larger ones are sent first and equal ones in turn.
+/// Priority in the library, where larger values are sent first and equal ones in turn.
 fn priority_of(priority: Priority, age: usize) -> i32 {
     let level = i32::from(priority.urgency.min(7)) * 2 + i32::from(priority.incremental);
     let age = i32::try_from(age).unwrap_or(AGES).min(AGES - 1);

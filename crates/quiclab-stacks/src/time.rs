@@ -7,15 +7,15 @@ use quiclab_core::Time;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// The mapping between [`Time`] and [`Instant`]; all values of it are the same.
+/// Mapping between [`Time`] and [`Instant`]; all its values are equal.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    /// The instant that stands for [`Time::ZERO`].
+    /// Instant that corresponds to [`Time::ZERO`].
     epoch: Instant,
 }
 
 impl Clock {
-    /// The mapping.
+    /// Makes the mapping.
     #[must_use]
     #[allow(clippy::new_without_default, reason = "it reads a clock, once per process")]
     pub fn new() -> Self {
@@ -25,14 +25,14 @@ impl Clock {
         Self { epoch }
     }
 
-    /// The instant that stands for `time`.
+    /// Instant that corresponds to `time`.
     #[must_use]
     pub fn instant(self, time: Time) -> Instant {
         self.epoch + Duration::from_nanos(time.as_nanos())
     }
 
-    /// The first time at which `deadline` is due. `Instant` counts nanoseconds, so nothing is lost
-    /// and there is nothing to round up; a deadline before the epoch is due at once.
+    /// First time at which `deadline` is due. `Instant` counts nanoseconds, so nothing needs to be rounded; a
+    /// deadline before the epoch is due at once.
     #[must_use]
     pub fn deadline(self, deadline: Instant) -> Time {
         let nanos = deadline.saturating_duration_since(self.epoch).as_nanos();

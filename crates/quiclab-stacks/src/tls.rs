@@ -1,18 +1,18 @@
 //! TLS 1.3 as both stacks use it: a fixed certificate, a fixed time, seeded randomness.
 //!
-//! Real TLS is kept because it costs little and keeps packets what they are on the wire; a
-//! simulation only has to take the chance out of it:
+//! Real TLS is used because it costs little and keeps packets as they are on the wire; a simulation only has
+//! to remove its randomness:
 //!
-//! | what varies | here |
+//! | source of variation | here |
 //! | --- | --- |
 //! | random numbers, key shares | from the endpoint's stream ([`crate::seeded`]) |
 //! | certificate | one, embedded; Ed25519, since ECDSA signatures vary in length and would change traces |
 //! | wall clock | always [`NOW`] |
 //! | session tickets | issued as by default (two), not stored |
 //!
-//! The certificate is for `quiclab.test`, signed by itself, valid for a hundred years, made by
-//! `openssl genpkey -algorithm ed25519` and `openssl req -x509 -subj /CN=quiclab.test -days 36500
-//! -addext subjectAltName=DNS:quiclab.test -addext basicConstraints=critical,CA:FALSE -addext
+//! The certificate is for `quiclab.test`, self-signed, valid for a hundred years, made by `openssl genpkey
+//! -algorithm ed25519` and `openssl req -x509 -subj /CN=quiclab.test -days 36500 -addext
+//! subjectAltName=DNS:quiclab.test -addext basicConstraints=critical,CA:FALSE -addext
 //! extendedKeyUsage=serverAuth`. The client trusts it as its only root.
 
 use crate::observation::SharedObservation;
@@ -36,13 +36,13 @@ pub const NOW: u64 = 1_800_000_000;
 static CERTIFICATE: &[u8] = include_bytes!("certificate/certificate.der");
 static PRIVATE_KEY: &[u8] = include_bytes!("certificate/key.der");
 
-/// The server's certificate and private key (DER), for endpoints of stacks that are adapted elsewhere.
+/// Certificate and private key of the server (DER), for endpoints of stacks that are adapted elsewhere.
 #[must_use]
 pub fn certificate() -> (&'static [u8], &'static [u8]) {
     (CERTIFICATE, PRIVATE_KEY)
 }
 
-/// Configuration of a client; with an observation, its secrets are told.
+/// Configuration of a client; with an observation, its secrets are logged.
 pub(crate) fn client(observation: Option<&SharedObservation>) -> Arc<ClientConfig> {
     static CONFIG: LazyLock<Arc<ClientConfig>> = LazyLock::new(|| {
         let mut roots = RootCertStore::empty();
@@ -64,7 +64,7 @@ pub(crate) fn client(observation: Option<&SharedObservation>) -> Arc<ClientConfi
     config
 }
 
-/// Configuration of a server; with an observation, its secrets are told.
+/// Configuration of a server; with an observation, its secrets are logged.
 pub(crate) fn server(observation: Option<&SharedObservation>) -> Arc<ServerConfig> {
     static CONFIG: LazyLock<Arc<ServerConfig>> = LazyLock::new(|| {
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(PRIVATE_KEY));
@@ -95,8 +95,8 @@ impl TimeProvider for FixedClock {
     }
 }
 
-/// Accepts sessions, so that tickets are issued and take their room on the wire, and keeps none:
-/// a connection must not depend on those before it, or on other threads.
+/// Session store that accepts sessions, so that tickets are issued and take space on the wire, but keeps
+/// none: a connection must not depend on earlier ones or on other threads.
 #[derive(Debug)]
 struct DiscardingSessionStore;
 
@@ -115,7 +115,7 @@ impl StoresServerSessions for DiscardingSessionStore {
     }
 }
 
-/// Passes secrets on as lines of the NSS key log format.
+/// Passes on secrets as lines of the NSS key log format.
 struct SecretLog(SharedObservation);
 
 impl std::fmt::Debug for SecretLog {

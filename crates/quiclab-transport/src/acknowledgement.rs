@@ -1,4 +1,4 @@
-//! Acknowledgement policies: when a receiver acknowledges what has arrived.
+//! Acknowledgement policies: when a receiver acknowledges packets.
 
 mod build;
 mod config;
@@ -20,31 +20,31 @@ pub use timer::Timer;
 
 use quiclab_core::{Duration, Time};
 
-/// A packet that asks for an acknowledgement has arrived.
+/// Arrival of an ack-eliciting packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrival {
-    /// When.
+    /// Time of arrival.
     pub now: Time,
     /// Packet number (QUIC).
     pub number: u64,
     /// Largest packet number that arrived before; `None` for the first.
     pub largest: Option<u64>,
-    /// It left or filled a gap: it was not the one expected next.
+    /// Whether it left or filled a gap: it was not the packet expected next.
     pub out_of_order: bool,
-    /// It carries a congestion-experienced mark.
+    /// Whether it has a congestion-experienced mark.
     pub ce: bool,
-    /// Smoothed RTT as this end knows it.
+    /// Smoothed RTT as measured by this endpoint.
     pub srtt: Option<Duration>,
 }
 
-/// What the peer asks for: an ACK_FREQUENCY frame (draft-ietf-quic-ack-frequency-11 section 4).
+/// Request of the peer: an ACK_FREQUENCY frame (draft-ietf-quic-ack-frequency-11 section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckRequest {
     /// Sequence number: an older request is obsolete.
     pub sequence: u64,
-    /// Ack-eliciting packets that may wait.
+    /// Maximum number of ack-eliciting packets that may wait.
     pub ack_eliciting_threshold: u64,
-    /// How long they may wait.
+    /// Maximum time that they may wait.
     pub max_ack_delay: Duration,
     /// Reordering that may go unreported; 0: any.
     pub reordering_threshold: u64,
@@ -55,12 +55,13 @@ pub struct AckRequest {
 struct Pending {
     /// Ack-eliciting packets not acknowledged.
     packets: u32,
-    /// `None`: nothing to acknowledge.
+    /// Time at which the acknowledgement is due; `None`: nothing to acknowledge.
     due: Option<Time>,
 }
 
 impl Pending {
-    /// One more arrives. It is due at once if `packets` wait, or `at_once`; else after `delay`.
+    /// Adds a packet. The acknowledgement is due at once if `packets` wait, or if `at_once`; otherwise after
+    /// `delay`.
     fn add(&mut self, now: Time, packets: u32, delay: Duration, at_once: bool) {
         self.packets = self.packets.saturating_add(1);
         let due = if at_once || self.packets >= packets { now } else { now + delay };
@@ -68,23 +69,25 @@ impl Pending {
     }
 }
 
-/// Decides when to acknowledge. One for each packet number space.
+/// Policy that decides when to acknowledge, one for each packet number space.
 pub trait AckPolicy: Send {
-    /// Something arrived: afterwards [`AckPolicy::due`] says when to acknowledge.
+    /// Handles the arrival of an ack-eliciting packet; [`AckPolicy::due`] then returns when to acknowledge.
     fn on_arrival(&mut self, arrival: &Arrival);
 
-    /// Packet `number` arrived that asks for no acknowledgement: it is not missing.
+    /// Handles the arrival of packet `number`, which is not ack-eliciting: it is not missing.
     fn on_other(&mut self, _number: u64) {}
 
-    /// The peer asks for another policy; ignored where the extension is not negotiated.
+    /// Handles a request of the peer for another policy; ignored where the extension is not negotiated.
     fn on_request(&mut self, _now: Time, _request: &AckRequest) {}
 
-    /// The peer asks for an acknowledgement at once; ignored where the extension is not negotiated.
+    /// Handles a request of the peer for an immediate acknowledgement; ignored where the extension is not
+    /// negotiated.
     fn on_immediate_ack(&mut self, _now: Time) {}
 
-    /// When an acknowledgement must leave; not after now: at once; `None`: nothing to acknowledge.
+    /// Time at which an acknowledgement must be sent, at once if it is not in the future; `None`: nothing to
+    /// acknowledge.
     fn due(&self) -> Option<Time>;
 
-    /// An acknowledgement of everything has left.
+    /// Handles the departure of an acknowledgement of all packets.
     fn on_ack_sent(&mut self, now: Time);
 }

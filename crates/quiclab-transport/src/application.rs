@@ -6,7 +6,8 @@ use crate::workload::StreamApplication;
 use crate::{http, live, workload};
 use quiclab_core::{EndpointIdentity, RandomStream, Time};
 
-/// The application of an endpoint. A page with `resources` has several connections: [`http::build_origins`].
+/// Builds the application of an endpoint. A page with `resources` has several connections:
+/// [`http::build_origins`].
 ///
 /// # Errors
 /// If the workload does not run on streams, or a value is not allowed.
@@ -25,12 +26,12 @@ pub fn build_on_streams(
     }
 }
 
-/// The random stream of a workload of messages: equal for all stacks.
+/// Random stream of a workload of messages: equal for all stacks.
 pub(crate) fn workload_random(seed: u64, identity: &EndpointIdentity) -> RandomStream {
     RandomStream::new(seed, &format!("{}.workload", identity.name))
 }
 
-/// The random stream of the page of a flow: equal for all stacks.
+/// Random stream of the page of a flow: equal for all stacks.
 #[must_use]
 pub fn page_random(seed: u64, identity: &EndpointIdentity) -> RandomStream {
     RandomStream::new(seed, &format!("{}.page", identity.name))

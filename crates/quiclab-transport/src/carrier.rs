@@ -1,21 +1,21 @@
-//! What a stack that carries tunnels is: a type that implements [`CarrierStack`], and a line in the list of its crate
-//! (`CARRIERS`). Whoever runs scenarios joins the lists, as those of stacks.
+//! Stacks that carry tunnels: each is a type that implements [`CarrierStack`], and a line in the list of its
+//! crate (`CARRIERS`). The runner of scenarios joins the lists, as it does those of stacks.
 
 use crate::error::Error;
 use crate::options::EndpointConfig;
 use quiclab_core::tunnel::{Carrier, CarrierKind};
 use quiclab_core::{ByteCount, Problem, Role};
 
-/// A stack of which the ends of tunnels are made.
+/// Stack of which the ends of tunnels are made.
 pub trait CarrierStack: Sync {
-    /// Its name in the catalogue of stacks.
+    /// Name in the catalogue of stacks.
     fn name(&self) -> &'static str;
 
-    /// Checks what the values of an end of a tunnel must have beyond those of a flow. `fixed_windows`: its paths have
-    /// windows that never change.
+    /// Checks the values of an end of a tunnel beyond the checks of a flow. `fixed_windows`: whether its
+    /// paths have constant windows.
     ///
     /// # Errors
-    /// If it does not take a value.
+    /// If it does not support a value.
     fn validate(&self, config: &EndpointConfig, fixed_windows: bool) -> Result<(), Error>;
 
     /// Builds one end of a tunnel.
@@ -25,18 +25,18 @@ pub trait CarrierStack: Sync {
     fn carrier(&self, request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, Error>;
 }
 
-/// The carrier that an end of a tunnel needs.
+/// Request for the carrier of an end of a tunnel.
 #[derive(Clone, Debug)]
 pub struct CarrierRequest<'a> {
-    /// Which end.
+    /// Role of the end.
     pub role: Role,
     /// One connection, or one for each path.
     pub kind: CarrierKind,
     /// Number of paths.
     pub paths: usize,
-    /// Windows of the paths that never change; none: those of the congestion control.
+    /// Constant windows of the paths; empty: those of the congestion control.
     pub windows: &'a [ByteCount],
-    /// Longest datagrams of the paths, where they differ; none: those of the options.
+    /// Maximum datagram sizes of the paths, where they differ; empty: those of the options.
     pub datagram_sizes: &'a [ByteCount],
     /// Stack and options of the end, resolved.
     pub config: &'a EndpointConfig,
@@ -46,19 +46,19 @@ pub struct CarrierRequest<'a> {
     pub name: &'a str,
 }
 
-/// What an endpoint is an end of.
+/// Object that an endpoint is an end of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndOf {
     /// A flow.
     Flow,
     /// A tunnel.
     Tunnel {
-        /// Whether its paths have windows that never change.
+        /// Whether its paths have constant windows.
         fixed_windows: bool,
     },
 }
 
-/// The one of `carriers` that an endpoint names.
+/// Finds the stack in `carriers` that an endpoint names.
 ///
 /// # Errors
 /// If it is none of them.

@@ -1,8 +1,8 @@
-//! Congestion control: the bytes that may be in flight, and the rate at which packets leave.
+//! Congestion control: the bytes that may be in flight, and the rate at which packets are sent.
 //!
-//! A controller is informed of packets sent, delivered and lost, and provides a window and, if it has one, a pacing
-//! rate. It neither detects losses nor keeps time. The early end of slow start is a part of its own ([`slow_start`]),
-//! which NewReno and CUBIC consult.
+//! A controller is informed of packets sent, delivered and lost, and provides a window and, if it has one, a
+//! pacing rate. It neither detects losses nor keeps time. The early end of slow start is a separate part
+//! ([`slow_start`]), which NewReno and CUBIC consult.
 //!
 //! Sizes are in bytes; a controller that counts in packets (CUBIC, HyStart) divides by `mss`.
 //! *Positions* are numbers that grow with every packet sent: packet numbers in QUIC, bytes of the
@@ -48,7 +48,7 @@ pub use registry::Family;
 pub use settings::Settings;
 pub use window::{Flavour, WindowSettings};
 
-/// What is said of a largest window of `bytes` that has bound, for packets of `mss` bytes.
+/// Warning about a maximum window of `bytes` that was reached, for packets of `mss` bytes.
 pub(crate) fn bound_window_warning(bytes: u64, mss: u64) -> String {
     let packets = bytes / mss;
     format!(

@@ -1,8 +1,8 @@
-//! lab-udp: datagrams without any control: a constant rate, perhaps with pauses, and ping; media over RTP, which
-//! control themselves, are in [`crate::media`].
+//! lab-udp: datagrams without congestion control: a constant rate, optionally with pauses, and ping; media
+//! over RTP, which control themselves, are in [`crate::media`].
 //!
-//! A datagram's payload says its number and when it was sent ([`quiclab_core::Payload::Datagram`]), as
-//! those of iperf and ping do; the rest is padding.
+//! The payload of a datagram has its number and send time ([`quiclab_core::Payload::Datagram`]), as in iperf
+//! and ping; the rest is padding.
 
 mod ping;
 mod stack;

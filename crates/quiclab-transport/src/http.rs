@@ -1,19 +1,20 @@
-//! A web page and the protocols that carry it.
+//! Web pages and the protocols that transfer them.
 //!
 //! ```text
-//! page       what there is on a page, and what leads to what
-//! browser, server   what is asked for and answered, in any protocol
+//! page       resources of a page, and their dependencies
+//! browser, server   requests and responses, in any protocol
 //! on_streams both ends on the streams of QUIC, in either mapping:
 //! h3         HTTP/3 (RFC 9114)
-//! gquic      HTTP on Google QUIC: headers on one stream, bodies on their own
+//! gquic      HTTP on Google QUIC: headers on one stream, bodies on separate ones
 //! h2         HTTP/2 on a byte stream (RFC 9113)
-//! origins    the connections to several servers as one endpoint
+//! origins    connections to several servers as one endpoint
 //! ```
 //!
-//! Bodies and header sections are lengths. Which resource a request asks for stands in its section: a value
-//! beside the length, which travels with it. Both ends know the page.
+//! Bodies and header sections are lengths. The section of a request identifies its resource: a value beside
+//! the length, which is sent with it. Both ends know the page.
 //!
-//! Public is what a stack of another crate needs to load pages on its streams ([`crate::workload::Streams`]).
+//! Public items are those that a stack of another crate needs to load pages on its streams
+//! ([`crate::workload::Streams`]).
 
 mod browser;
 mod gquic;
@@ -41,17 +42,17 @@ use quiclab_core::{RandomStream, Role};
 use server::WebServer;
 use std::sync::{Arc, Mutex};
 
-/// What the ends of all connections of a page at one side are made of.
+/// Common parts of the ends of all connections of a page at one side.
 pub struct PageEnds {
     page: Arc<Page>,
     visit: Arc<Mutex<PageLoad>>,
 }
 
 impl PageEnds {
-    /// `random` is the page's own.
+    /// Makes the parts; `random` is that of the page.
     ///
     /// # Errors
-    /// If `workload` is no page, or one of its values is not allowed.
+    /// If `workload` is not a page, or one of its values is not allowed.
     pub fn new(workload: &Workload, random: RandomStream) -> Result<Self, Error> {
         let page = Arc::new(Page::new(workload)?);
         let times = page::browser_times(workload, random);
@@ -67,7 +68,7 @@ impl PageEnds {
         WebServer::of(Arc::clone(&self.page), origin)
     }
 
-    /// One side of the page on the streams of QUIC, of the connection to one of its servers.
+    /// Builds one side of the page on the streams of QUIC, for the connection to one of its servers.
     #[must_use]
     pub fn on_streams(&self, role: Role, origin: usize, version: QuicVersion) -> Box<dyn StreamApplication> {
         match (version, role) {
@@ -87,7 +88,7 @@ impl PageEnds {
     }
 }
 
-/// One side of a page on the streams of QUIC; `random` is the page's own.
+/// Builds one side of a page on the streams of QUIC; `random` is that of the page.
 ///
 /// # Errors
 /// If a value of the page is not allowed.

@@ -1,5 +1,5 @@
-//! Transports whose parts can be exchanged: congestion control, loss recovery, pacing and
-//! acknowledgement policies, and TCP made of them. Pure: everything takes `now`.
+//! Transports with replaceable parts: congestion control, loss recovery, pacing and acknowledgement policies,
+//! and QUIC and TCP made of them. Pure: everything takes `now`.
 //!
 //! ```text
 //! quic           lab-quic: profiles of QUIC stacks, options, the parts of a connection
@@ -8,15 +8,15 @@
 //! live           live video on streams, in datagrams, or on a byte stream
 //! media          video over RTP, its rate controlled by SCReAM
 //! application    one side of any workload on the streams of QUIC
-//! workload       what an application does with a byte stream, or with the streams of QUIC
+//! workload       applications on a byte stream, or on the streams of QUIC
 //! http           a web page: browser and server, HTTP/2 and HTTP/3
-//! congestion     windows and rates: NewReno, CUBIC, BBR, fixed; what ends slow start
+//! congestion     windows and rates: NewReno, CUBIC, BBR, fixed; exit from slow start
 //! recovery       RTT, RACK-TLP, QUIC's thresholds and PTO, PRR, delivery rate
-//! pacing         when the next packet may leave
-//! acknowledgement  when a receiver acknowledges
-//! operations     computations that a plugin can exchange
-//! ticks          the clock of a kernel's timers
-//! stack          what a stack of this crate, or of another, implements
+//! pacing         departure of the next packet
+//! acknowledgement  acknowledgement policies of a receiver
+//! operations     computations that a plugin can replace
+//! ticks          clock of a kernel's timers
+//! stack          interface of a stack of this crate, or of another
 //! ```
 
 pub mod acknowledgement;
@@ -55,5 +55,5 @@ pub use workload::Samples;
 /// The stacks of this crate.
 pub static STACKS: &[&dyn NativeStack] = &[&quic::LabQuic, &tcp::LabTcp, &datagram::LabUdp];
 
-/// Those that carry tunnels.
+/// Stacks that carry tunnels.
 pub static CARRIERS: &[&dyn CarrierStack] = &[&quic::LabQuic];

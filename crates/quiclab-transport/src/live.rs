@@ -1,9 +1,9 @@
-//! Live video on the streams and datagrams of QUIC, and on TCP: frames at a rate of the application, which the
-//! transport's congestion control lets leave or not.
+//! Live video on the streams and datagrams of QUIC, and on TCP: frames at a rate of the application, subject
+//! to the transport's congestion control.
 //!
 //! ```text
-//! source        the encoder: when frames are captured and how large they are
-//! reception     the end that receives: frames that are complete, their delays, what is late
+//! source        encoder: capture times and sizes of frames
+//! reception     receiving end: complete frames, their delays, late frames
 //! on_streams    both ends, a stream for each frame
 //! on_datagrams  both ends, a frame in DATAGRAM frames
 //! on_bytes      both ends on a byte stream, frame after frame
@@ -11,16 +11,16 @@
 //!
 //! | | source | here |
 //! | --- | --- | --- |
-//! | sizes of frames | RFC 8593 section 5: Laplace distribution around the mean, scale 0.15 | the same, cut at 0 and twice the mean, so that the mean is that of the rate |
+//! | sizes of frames | RFC 8593 section 5: Laplace distribution around the mean, scale 0.15 | the same, limited to 0 and twice the mean, so that the mean is that of the rate |
 //! | times of frames | RFC 8593 section 5: Laplace distribution around the interval | exact intervals |
 //! | key frames | none in RFC 8593, but larger frames after a change of the rate | periodic, and none after a change |
 //! | the encoder follows a rate | RFC 8593 section 5: not more often than every 200 ms | the same |
-//! | what waits | RFC 8298 section 4.1.3 (TX_QUEUE_SIZE_FACTOR): each bit takes 1 bit/s from the rate | the same |
-//! | which rate | W3C WebTransport `estimatedSendRate`, whose computation it leaves open | mean over the 200 ms of the smaller of pacing rate and cwnd / srtt ([`quiclab_core::RecoveryState::send_rate`]), as the frames see it |
-//! | frames on streams | draft-ietf-moq-transport, "Object Data Model": a frame is an object; objects that depend on all before them in a group are sent on its stream | each frame is an object of its own subgroup, on its own stream, so that each can be given up alone and none waits for another |
-//! | frames in datagrams | the same draft: an object in one datagram | a frame is cut into datagrams, as in RTP |
+//! | waiting bits | RFC 8298 section 4.1.3 (TX_QUEUE_SIZE_FACTOR): each bit reduces the rate by 1 bit/s | the same |
+//! | rate | W3C WebTransport `estimatedSendRate`, whose computation is not specified | mean over the 200 ms of the smaller of pacing rate and cwnd / srtt ([`quiclab_core::RecoveryState::send_rate`]), as measured at the frames |
+//! | frames on streams | draft-ietf-moq-transport, "Object Data Model": a frame is an object; objects that depend on all before them in a group are sent on its stream | each frame is an object of its own subgroup, on its own stream, so that each can be dropped alone and none waits for another |
+//! | frames in datagrams | the same draft: an object in one datagram | a frame is divided into datagrams, as in RTP |
 //! | a frame is late | the same draft, delivery timeout: the publisher resets the stream | the same with `drop_late` |
-//! | what a receiver must know of a frame | headers of objects | part of the frame's bytes; [`HEADER`] bytes of a stream on real stacks, `Datagram::HEADER` of a datagram |
+//! | information for the receiver of a frame | headers of objects | part of the frame's bytes; [`HEADER`] bytes of a stream on real stacks, `Datagram::HEADER` of a datagram |
 //! | subscription | SUBSCRIBE | none: the sender begins when it is connected |
 
 mod on_bytes;
@@ -40,23 +40,23 @@ use crate::options::{LiveDelivery, Workload};
 use crate::workload::{Application, Datagram, StreamApplication};
 use quiclab_core::{ByteCount, DataRate, Duration, EndpointIdentity, RandomStream, Role};
 
-/// Bytes at the start of a frame that say when it was captured, where bytes are real. No frame is smaller.
+/// Length in bytes of the capture time at the start of a frame, where bytes are real. No frame is smaller.
 const HEADER: usize = 8;
 
-/// What a live flow is configured to.
+/// Configuration of a live flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters {
     rate: DataRate,
     /// Minimum and maximum rate of a source that adapts.
     bounds: Option<(DataRate, DataRate)>,
     frame_rate: u32,
-    /// Frames from one key frame to the next.
+    /// Number of frames from one key frame to the next.
     group: u32,
     key_frame_ratio: u32,
     size_variation_percent: u32,
-    /// [`Workload::Live`]: `deadline`.
+    /// Field `deadline` of [`Workload::Live`].
     pub deadline: Duration,
-    /// [`Workload::Live`]: `drop_late`.
+    /// Field `drop_late` of [`Workload::Live`].
     pub drop_late: bool,
     delivery: LiveDelivery,
     packet_size: ByteCount,
@@ -64,7 +64,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// `None`: it is another workload.
+    /// Parameters of a live workload; `None` for other workloads.
     #[must_use]
     pub fn new(workload: &Workload) -> Option<Self> {
         let &Workload::Live {
@@ -109,7 +109,7 @@ impl Parameters {
     /// Payloads of the datagrams of a frame in bytes: all full but the last.
     pub fn datagrams(&self, frame: &Frame) -> impl ExactSizeIterator<Item = u64> + use<> {
         let (length, size) = (u64::from(frame.length), self.packet_size.bytes());
-        // more are refused: `most_datagrams`
+        // more are rejected: `most_datagrams`
         let count = u16::try_from(length.div_ceil(size)).unwrap_or(u16::MAX);
         (0..count).map(move |index| (length - u64::from(index) * size).min(size).max(Datagram::HEADER as u64))
     }
@@ -121,11 +121,12 @@ impl Parameters {
         if is_key { other * ratio } else { other }
     }
 
-    /// Datagrams of the largest frame that may come; the header of a datagram numbers [`u16::MAX`].
+    /// Number of datagrams of the largest possible frame; the header of a datagram numbers up to
+    /// [`u16::MAX`].
     #[must_use]
     pub fn most_datagrams(&self) -> u64 {
         let rate = self.bounds.map_or(self.rate, |(_, max)| max).bits_per_second() as f64;
-        // sizes are cut at twice their mean
+        // sizes are limited to twice their mean
         let largest = (2.0 * self.mean_length(rate, true)).ceil() as u64;
         largest.div_ceil(self.packet_size.bytes())
     }
@@ -137,7 +138,7 @@ impl Parameters {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// Frames that are captured: those whose time is before the end.
+    /// Number of frames captured, whose time is before the end.
     fn frames(&self) -> u32 {
         let nanos = u128::from(self.duration.as_nanos()) * u128::from(self.frame_rate);
         let frames = nanos.div_ceil(u128::from(Duration::from_secs(1).as_nanos()));
@@ -147,13 +148,13 @@ impl Parameters {
     }
 }
 
-/// The random stream of the frames of a flow: equal for all stacks.
+/// Random stream of the frames of a flow: equal for all stacks.
 #[must_use]
 pub fn random(seed: u64, identity: &EndpointIdentity) -> RandomStream {
     RandomStream::new(seed, &format!("{}.frames", identity.name))
 }
 
-/// One side on the streams or datagrams of QUIC; `random` is that of the source.
+/// Builds one side on the streams or datagrams of QUIC; `random` is that of the source.
 pub(crate) fn on_streams(
     role: Role,
     parameters: &Parameters,
@@ -171,7 +172,7 @@ pub(crate) fn on_streams(
     }
 }
 
-/// One side on a byte stream; `random` is that of the source.
+/// Builds one side on a byte stream; `random` is that of the source.
 pub(crate) fn on_bytes(role: Role, parameters: &Parameters, random: RandomStream) -> Box<dyn Application> {
     match role {
         Role::Client => Box::new(on_bytes::Client::new(parameters)),

@@ -1,32 +1,32 @@
-//! Media over RTP with SCReAM, "Self-Clocked Rate Adaptation for Multimedia" (RFC 8298, and version 2 in `v2`): video frames
-//! whose rate follows what the network takes.
+//! Media over RTP with SCReAM, "Self-Clocked Rate Adaptation for Multimedia" (RFC 8298, and version 2 in
+//! `v2`): video frames whose rate follows the capacity of the network.
 //!
 //! ```text
-//! source    frames at the target rate, cut into RTP packets
-//! queue     RTP packets that wait for window and pacer; given up when they are too old
-//! sender    the end that sends: joins the parts
-//! flight    what was sent: acknowledged, lost, in flight; RTT and queueing delay
-//! control   what a version of SCReAM decides
+//! source    frames at the target rate, divided into RTP packets
+//! queue     RTP packets that wait for window and pacer; discarded when they are too old
+//! sender    sending end: combines the parts
+//! flight    packets sent: acknowledged, lost, in flight; RTT and queueing delay
+//! control   decisions of a version of SCReAM
 //! v1        version 1, of trend, target, window and rate
-//! trend     whether the queueing delay grows (section 4.1.2.1)
-//! target    the queueing delay aimed at: competing flows (section 4.1.2.2)
+//! trend     trend of the queueing delay (section 4.1.2.1)
+//! target    target of the queueing delay: competing flows (section 4.1.2.2)
 //! window    network congestion control: the congestion window (sections 4.1.2.1, 4.1.2.4)
-//! rate      media rate control (section 4.1.3), with what it measures
-//! receiver  the end that receives: feedback (section 4.2, RFC 8888), what arrived, frames
+//! rate      media rate control (section 4.1.3), with its measurements
+//! receiver  receiving end: feedback (section 4.2, RFC 8888), arrivals, frames
 //! ```
 //!
 //! | | RFC 8298 | here |
 //! | --- | --- | --- |
-//! | rate change without fast increase | `delta_rate_t` is the current rate, corrected, and is added to the target | less the target, as in Ericsson's code: else the target grows without limit |
-//! | the same with packets waiting | | none upwards with more than 12 000 bit in the RTP queue (Ericsson) |
+//! | rate change without fast increase | `delta_rate_t` is the current rate, corrected, and is added to the target | less the target, as in Ericsson's code: otherwise the target grows without limit |
+//! | the same with packets waiting | | no increase with more than 12 000 bit in the RTP queue (Ericsson) |
 //! | feedback | RTCP, an acknowledgement vector | RFC 8888; each packet in two reports, so that one may be lost |
-//! | feedback stops | "a minimum send rate" | after 1 s without any, what is in flight is lost and the window the smallest |
-//! | packets that are too old | "SHOULD" discard | all that wait, if the oldest waits for 500 ms |
-//! | base delay | LEDBAT's: the smallest of ten minutes (RFC 6817) | the smallest; the clocks agree |
+//! | feedback stops | "a minimum send rate" | after 1 s without any, packets in flight are lost and the window is the minimum |
+//! | packets that are too old | "SHOULD" discard | all waiting ones, if the oldest has waited for 500 ms |
+//! | base delay | that of LEDBAT: minimum of ten minutes (RFC 6817) | minimum; the clocks agree |
 //! | rate of the coder | varies around the target | each frame has target / frame rate exactly |
 //! | several streams | prioritised | one |
 //!
-//! Rates and delays are floats (bit/s, s), as the algorithm is defined.
+//! Rates and delays are floats (bit/s, s), as in the definition of the algorithm.
 
 mod control;
 mod flight;
@@ -55,30 +55,30 @@ const RAMP_UP_SPEED: DataRate = DataRate::from_bits_per_second(200_000);
 const TARGET_DELAY: Duration = Duration::from_millis(100);
 const TARGET_DELAY_V2: Duration = Duration::from_millis(60);
 
-/// What a media flow is configured to.
+/// Configuration of a media flow.
 #[derive(Clone, Copy, Debug)]
 struct Parameters {
-    /// Rates in bit/s, RTP headers included.
+    /// Rates in bit/s, including RTP headers.
     start_rate: f64,
     min_rate: f64,
     max_rate: f64,
-    /// Bit/s in a second.
+    /// Growth of the rate per second in bit/s.
     ramp_up_speed: f64,
     frame_rate: u32,
-    /// Largest RTP packet.
+    /// Maximum size of an RTP packet.
     mss: ByteCount,
     /// QDELAY_TARGET_LO in seconds.
     target_delay: f64,
-    /// ECN field of what is sent.
+    /// ECN field of packets.
     ecn: Ecn,
-    /// Version 2 of SCReAM.
+    /// Whether version 2 of SCReAM is used.
     is_v2: bool,
     start: Time,
     end: Time,
 }
 
 impl Parameters {
-    /// `None`: it is another workload.
+    /// Parameters of a media workload; `None` for other workloads.
     fn new(workload: &Workload, start: Time) -> Option<Self> {
         let &Workload::Media {
             start_rate,
@@ -119,10 +119,10 @@ impl Parameters {
     }
 }
 
-/// One end of a media flow, whose workload is valid.
+/// Builds one end of a media flow with a valid workload.
 ///
 /// # Panics
-/// If the workload is another.
+/// If the workload is not media.
 pub(crate) fn build(identity: &EndpointIdentity, workload: &Workload, start: Time) -> Box<dyn Endpoint> {
     let parameters = Parameters::new(workload, start).expect("the workload is media");
     match identity.role {
@@ -131,7 +131,7 @@ pub(crate) fn build(identity: &EndpointIdentity, workload: &Workload, start: Tim
     }
 }
 
-/// A time in seconds, at least 0.
+/// Converts seconds, at least 0, to a duration.
 fn seconds(seconds: f64) -> Duration {
     Duration::from_nanos_f64(seconds.max(0.0) * 1e9)
 }

@@ -3,7 +3,7 @@
 use crate::{datagram, http, live, media, quic, tcp, workload};
 use quiclab_core::MetricGroup;
 
-/// The metrics of transports and workloads, in the order of documents.
+/// Metrics of transports and workloads, in the order of documents.
 #[must_use]
 pub fn metric_groups() -> Vec<MetricGroup> {
     vec![

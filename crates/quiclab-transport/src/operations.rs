@@ -1,9 +1,9 @@
 //! Protocol operations that a plugin can replace, or run a function before or after: named computations with
 //! named inputs and one result ([`quiclab_core::Operation`] lists them, with units and limits).
 //!
-//! A connection asks [`Operations::run`] wherever one of them happens. Without plugins that is the native
-//! computation and nothing else: one comparison with null. A function that fails, or gives a result that the
-//! operation does not take, makes the connection fail: the native result goes on until the connection asks
+//! A connection calls [`Operations::run`] wherever one of them occurs. Without plugins that is only the
+//! native computation, and one comparison with null. A function that fails, or returns a result that the
+//! operation does not accept, makes the connection fail: the native result is used until the connection calls
 //! [`Operations::take_error`], and no function is called again.
 
 #[cfg(test)]
@@ -15,17 +15,17 @@ use std::fmt;
 
 pub use quiclab_core::{Anchor, Operation, Problem};
 
-/// A function that stands at an operation.
+/// Function at an operation.
 pub trait OperationFunction: Send {
-    /// Called with the inputs of the operation, in the order of its description, and after the computation with
-    /// its result. It answers with a result, or with `None`: it must not answer with one before the
-    /// computation, must in its place, and may after it.
+    /// Called with the inputs of the operation, in the order of its description, and after the computation
+    /// with its result. It returns a result or `None`: before the computation it must return `None`, in its
+    /// place a result, and after it either.
     ///
-    /// What it answers may depend on its arguments and on what it was called with before, and on nothing else:
-    /// no clock, no unseeded random numbers. Otherwise a run does not repeat.
+    /// The result may depend only on the arguments of this and of earlier calls: no clock, no unseeded random
+    /// numbers. Otherwise a run is not reproducible.
     ///
     /// # Errors
-    /// What went wrong, in words; the connection fails with it.
+    /// The reason of the failure in words, with which the connection fails.
     fn call(&mut self, inputs: &[(&'static str, f64)], result: Option<f64>) -> Result<Option<f64>, String>;
 }
 
@@ -38,49 +38,49 @@ where
     }
 }
 
-/// A function with its place.
+/// Function with its place.
 pub struct Hook {
-    /// Plugin that puts it there, for messages.
+    /// Name of its plugin, for messages.
     pub plugin: String,
-    /// The operation.
+    /// Operation.
     pub operation: Operation,
-    /// Where at the operation.
+    /// Place at the operation.
     pub anchor: Anchor,
     /// Name of the function, for messages.
     pub name: String,
-    /// The function.
+    /// Function.
     pub function: Box<dyn OperationFunction>,
 }
 
-/// The plugins of a connection, by operation.
+/// Plugins of a connection, by operation.
 #[derive(Default)]
 pub struct Operations {
-    /// `None`: no plugin.
+    /// Functions; `None`: no plugin.
     hooks: Option<Box<Hooks>>,
 }
 
 struct Hooks {
-    /// By operation, in the order of [`Operation::ALL`].
+    /// Functions by operation, in the order of [`Operation::ALL`].
     at: [AtOperation; Operation::ALL.len()],
-    /// Why the connection must fail, until it asks.
+    /// Reason why the connection must fail, until it is taken.
     error: Option<String>,
-    /// Something has gone wrong: no function is called any more.
+    /// Whether an error has occurred: no function is called again.
     stopped: bool,
 }
 
-/// The functions at one operation.
+/// Functions at one operation.
 #[derive(Default)]
 struct AtOperation {
     before: Vec<Hook>,
     replace: Option<Hook>,
     after: Vec<Hook>,
-    /// Who gave the last result: the function in `replace` (0) or one in `after` (from 1); `None`: the native
-    /// computation.
+    /// Source of the last result: the function in `replace` (0) or one in `after` (from 1); `None`: the
+    /// native computation.
     decided: Option<usize>,
 }
 
 impl Operations {
-    /// Functions at their operations; at each anchor, in this order. Of several that replace the same
+    /// Assigns functions to their operations; at each anchor, in this order. Of several that replace the same
     /// operation, which the scenario does not allow, the last one counts.
     #[must_use]
     pub fn new(hooks: Vec<Hook>) -> Self {
@@ -105,15 +105,15 @@ impl Operations {
         self.hooks.is_none()
     }
 
-    /// Whether `operation` has a function: what only functions need can be left out without one.
+    /// Whether `operation` has a function; without one, inputs that only functions need can be omitted.
     #[inline]
     #[must_use]
     pub fn has(&self, operation: Operation) -> bool {
         self.hooks.as_ref().is_some_and(|hooks| hooks.runs(operation))
     }
 
-    /// The result of `operation`: that of `native`, unless a plugin replaces or changes it. `inputs` are named
-    /// numbers that functions see: exactly those of the operation's description.
+    /// Computes the result of `operation`: that of `native`, unless a plugin replaces or changes it. `inputs`
+    /// are named numbers for functions: exactly those of the operation's description.
     #[inline]
     pub fn run<const N: usize>(
         &mut self,
@@ -127,8 +127,8 @@ impl Operations {
         }
     }
 
-    /// Refuses the last result of `operation`, which is within its limits but not possible now: a path without
-    /// room, a stream with nothing to send. The connection fails, if a function gave that result.
+    /// Rejects the last result of `operation`, which is within its limits but currently not possible: a path
+    /// without room, a stream with nothing to send. The connection fails if a function returned that result.
     #[cold]
     pub fn refuse(&mut self, operation: Operation, result: f64, expected: &str) {
         if let Some(hooks) = &mut self.hooks
@@ -140,7 +140,7 @@ impl Operations {
         }
     }
 
-    /// Why the connection must fail now, in a sentence; `None` mostly.
+    /// Takes the reason why the connection must fail, in a sentence.
     #[inline]
     pub fn take_error(&mut self) -> Option<String> {
         self.hooks.as_mut()?.error.take()
@@ -149,7 +149,7 @@ impl Operations {
     /// Checks that `stack` has all operations with a function.
     ///
     /// # Errors
-    /// The first one that it does not have.
+    /// The first operation that it does not have.
     pub fn check(&self, stack: &StackInfo) -> Result<(), Error> {
         let Some(hooks) = &self.hooks else { return Ok(()) };
         let has = |operation| stack.operations.iter().any(|info| info.operation == operation);

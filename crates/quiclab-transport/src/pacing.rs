@@ -1,4 +1,4 @@
-//! Pacing: when the next packet may leave.
+//! Pacing: the departure time of the next packet.
 
 mod bucket;
 mod build;
@@ -33,44 +33,44 @@ pub use timer::Timer;
 
 use quiclab_core::{DataRate, Duration, Time};
 
-/// What a pacer derives its rate from.
+/// Inputs from which a pacer derives its rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacingInput {
     /// Congestion window in bytes.
     pub window: u64,
-    /// Bytes that are outstanding, for senders whose rate follows them where the window is smaller; 0 for others.
+    /// Outstanding bytes, for senders whose rate follows them if the window is smaller; 0 for others.
     pub outstanding: u64,
     /// Smoothed RTT; `None` before the first sample: packets are not paced.
     pub srtt: Option<Duration>,
     /// Slow-start threshold in bytes; `None`: unlimited.
     pub ssthresh: Option<u64>,
-    /// Rate that the congestion control asks for; `None`: derived from the window.
+    /// Rate that the congestion control requests; `None`: derived from the window.
     pub rate: Option<DataRate>,
-    /// Bytes that the congestion control wants in one release.
+    /// Bytes that the congestion control requests in one release.
     pub quantum: Option<u64>,
     /// Size of a full packet in bytes.
     pub mss: u64,
 }
 
 impl PacingInput {
-    /// Bytes that a round trip carries.
+    /// Bytes sent in a round trip.
     pub(crate) fn carried(&self) -> u64 {
         self.window.max(self.outstanding)
     }
 }
 
-/// A pacer. The sender asks before each packet and tells after it.
+/// Pacer. The sender queries it before each packet and reports each packet sent.
 pub trait Pacer: Send {
-    /// Window, RTT or the controller's rate have changed.
+    /// Handles a change of the window, the RTT or the controller's rate.
     fn update(&mut self, now: Time, input: &PacingInput);
 
-    /// When a packet of `bytes` may leave; not after `now`: at once.
+    /// Time at which a packet of `bytes` may be sent; at once if not after `now`.
     fn release(&self, now: Time, bytes: u64) -> Time;
 
-    /// A packet of `bytes` left.
+    /// Handles a packet of `bytes` that was sent.
     fn on_sent(&mut self, now: Time, bytes: u64);
 
-    /// Present rate; `None` if packets are not paced.
+    /// Current rate; `None` if packets are not paced.
     fn rate(&self) -> Option<DataRate>;
 
     /// Whether a sender with segmentation offload may hand over a burst as one packet.
@@ -78,8 +78,8 @@ pub trait Pacer: Send {
         false
     }
 
-    /// The earliest departure of the next packet, which may be over (`tcp_wstamp_ns`); `None`: only
-    /// [`Pacer::release`] tells.
+    /// Earliest departure of the next packet, which may be in the past (`tcp_wstamp_ns`); `None`: only
+    /// [`Pacer::release`] returns it.
     fn next_departure(&self) -> Option<Time> {
         None
     }

@@ -1,23 +1,24 @@
-//! Named sets of values that stand for published stacks: what all of them show, and their entries in the catalogue.
+//! Named sets of values that represent published stacks: their rows in tables, and their entries in the
+//! catalogue.
 
 use quiclab_core::{ByteCount, OptionInfo, ProfileInfo};
 use serde::Serialize;
 use serde_json::Value as Json;
 
-/// A value of a profile, for whoever reads about it.
+/// Value of a profile, for documentation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionRow {
     /// Name of the option in scenarios; `None` for a property that no option changes.
     pub field: Option<String>,
-    /// What it is.
+    /// Meaning of the value.
     pub meaning: String,
-    /// Its value, with its unit.
+    /// Value with its unit.
     pub value: String,
-    /// Where the value comes from.
+    /// Source of the value.
     pub source: &'static str,
 }
 
-/// The profiles of a stack by their names.
+/// Profiles of a stack by name.
 pub(crate) fn profiles(
     names: impl Iterator<Item = &'static str>,
     rows: fn(&str) -> Option<Vec<OptionRow>>,
@@ -27,7 +28,7 @@ pub(crate) fn profiles(
     Vec::leak(names.map(profile).collect())
 }
 
-/// The values of a profile. They are made once and live as long as the process.
+/// Values of a profile, which are made once and live as long as the process.
 pub(crate) fn options(rows: Option<Vec<OptionRow>>) -> &'static [OptionInfo] {
     let rows = rows.expect("the profile is one of the list");
     let option = |row: OptionRow| OptionInfo {
@@ -39,25 +40,26 @@ pub(crate) fn options(rows: Option<Vec<OptionRow>>) -> &'static [OptionInfo] {
     Vec::leak(rows.into_iter().map(option).collect())
 }
 
-/// A value with its default, as [`crate::options::values!`] declares it; `C` holds it.
+/// Value with its default, as [`crate::options::values!`] declares it; `C` holds it.
 pub(crate) struct Field<C> {
-    /// Its name within its list.
+    /// Name within its list.
     pub(crate) name: &'static str,
-    /// What it is, in a phrase.
+    /// Meaning in a phrase.
     pub(crate) meaning: fn() -> String,
-    /// Where the default comes from.
+    /// Source of the default.
     pub(crate) source: &'static str,
     pub(crate) print: fn(&C) -> String,
 }
 
-/// The first sentence of the lines of a documentation, without the full stop.
+/// First sentence of the lines of a documentation comment, without the full stop.
 pub(crate) fn phrase(lines: &[&str]) -> String {
     let text = lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
     let sentence = text.split(". ").next().unwrap_or_default();
     sentence.trim_end_matches('.').to_owned()
 }
 
-/// The rows of `fields`, whose keys begin with `prefix`; `source` is asked first where the value of a key comes from.
+/// Rows of `fields`, whose keys begin with `prefix`; `source` returns the source of a key's value, if it
+/// differs from that of the default.
 pub(crate) fn table<C>(
     prefix: &str,
     fields: &'static [Field<C>],
@@ -72,12 +74,12 @@ pub(crate) fn table<C>(
     })
 }
 
-/// What the keys of values begin with that no option changes.
+/// Prefix of the keys of values that no option changes.
 const FIXED: &str = "fixed.";
 
-/// A value of a profile; `C` is the configuration.
+/// Value of a profile; `C` is the configuration.
 pub(crate) struct Value<C> {
-    /// Where the configuration has it: `field`, or `part.field`.
+    /// Place in the configuration: `field`, or `part.field`.
     pub(crate) key: &'static str,
     pub(crate) set: fn(&mut C),
     pub(crate) source: &'static str,
@@ -95,7 +97,7 @@ macro_rules! value {
 }
 pub(crate) use value;
 
-/// A value as readers of a table want it: switches as on and off, a table as its kind and its fields.
+/// Text of a value for tables: switches as on and off, a table as its kind and its fields.
 pub(crate) fn describe(value: &impl Serialize) -> String {
     fn text(value: &Json) -> String {
         match value {
@@ -115,5 +117,5 @@ pub(crate) fn describe(value: &impl Serialize) -> String {
     text(&serde_json::to_value(value).expect("options are plain data"))
 }
 
-/// Largest integer on the wire of QUIC (RFC 9000 section 16), which stands for "no limit" in windows.
+/// Largest integer on the wire of QUIC (RFC 9000 section 16), which means "no limit" for windows.
 pub(crate) const UNLIMITED: ByteCount = ByteCount::from_bytes((1 << 62) - 1);

@@ -1,17 +1,17 @@
-//! lab-quic: QUIC with every part exchangeable.
+//! lab-quic: QUIC with replaceable parts.
 //!
 //! ```text
 //! endpoint ── an Endpoint of a connection and an application
 //!   ├── connection   packets in and out, timers, paths
-//!   │     ├── handshake   flights of TLS or QUIC Crypto: which keys there are, and when
-//!   │     ├── space       a packet number space: what was sent, what arrived, what to acknowledge
+//!   │     ├── handshake   flights of TLS or QUIC Crypto: keys, and when they are available
+//!   │     ├── space       a packet number space: packets sent and received, acknowledgements
 //!   │     ├── path        RTT, congestion control, pacer of a path
 //!   │     ├── managed     paths that are opened, ranked and closed (Multipath QUIC)
-//!   │     ├── ecn         whether packets of a path are ECN-capable, and what is marked
-//!   │     └── stream      streams, flow control, which stream sends next
+//!   │     ├── ecn         ECN-capable packets of a path, and marks
+//!   │     └── stream      streams, flow control, choice of the next stream
 //!   └── crate::workload, crate::http
 //! carrier ── connections without an application, for the datagrams of a tunnel
-//! stack ── the entry in the catalogue
+//! stack ── entry in the catalogue
 //! profile ── values of published stacks; options ── with the overrides of a scenario
 //! ```
 

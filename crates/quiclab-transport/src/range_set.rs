@@ -1,4 +1,4 @@
-//! A set of numbers as disjoint ranges: packet numbers that arrived, bytes of a stream.
+//! Set of numbers as disjoint ranges: packet numbers that arrived, bytes of a stream.
 
 #[cfg(test)]
 mod tests;
@@ -6,15 +6,15 @@ mod tests;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Disjoint, non-adjacent ranges, ascending. Sets with a few ranges are the normal case: what happens at
-/// either end takes constant time.
+/// Set of disjoint, non-adjacent ranges, ascending. Sets usually have few ranges: operations at either end
+/// take constant time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RangeSet {
     ranges: VecDeque<Range<u64>>,
 }
 
 impl RangeSet {
-    /// Adds a range; returns how many numbers of it are new.
+    /// Adds a range; returns the count of new numbers.
     pub(crate) fn insert(&mut self, range: Range<u64>) -> u64 {
         if range.is_empty() {
             return 0;
@@ -54,7 +54,7 @@ impl RangeSet {
         new
     }
 
-    /// Removes a range; returns how many numbers of it were there.
+    /// Removes a range; returns the count of numbers that were in the set.
     pub(crate) fn remove(&mut self, range: Range<u64>) -> u64 {
         let mut at = self.ranges.partition_point(|known| known.end <= range.start);
         let mut removed = 0;
@@ -89,7 +89,7 @@ impl RangeSet {
         self.ranges.get(at).is_some_and(|known| known.start <= number)
     }
 
-    /// The parts of `range` that are not in the set, ascending.
+    /// Parts of `range` that are not in the set, ascending.
     pub(crate) fn gaps(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
         let first = self.ranges.partition_point(|known| known.end <= range.start);
         let mut known = self.ranges.range(first..).take_while(move |known| known.start < range.end);
@@ -107,15 +107,15 @@ impl RangeSet {
         })
     }
 
-    /// The ranges, ascending.
+    /// Ranges, ascending.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = Range<u64>> + '_ {
         self.ranges.iter().cloned()
     }
-    /// The lowest range.
+    /// Lowest range.
     pub(crate) fn first(&self) -> Option<Range<u64>> {
         self.ranges.front().cloned()
     }
-    /// Takes the lowest range away.
+    /// Removes and returns the lowest range.
     pub(crate) fn pop_first(&mut self) -> Option<Range<u64>> {
         self.ranges.pop_front()
     }

@@ -1,4 +1,4 @@
-//! Loss recovery: RTT, loss detection, timers, and how the window shrinks meanwhile.
+//! Loss recovery: RTT, loss detection, timers, and reduction of the window meanwhile.
 
 pub mod delivery_rate;
 pub mod persistent;

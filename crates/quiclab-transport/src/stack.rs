@@ -1,5 +1,5 @@
-//! What a native stack is: a type that implements [`NativeStack`] in a file of its own, and a line in the list of its
-//! crate (`STACKS`). Whoever runs scenarios joins the lists.
+//! Native stacks: each is a type that implements [`NativeStack`] in a file of its own, and a line in the list
+//! of its crate (`STACKS`). The runner of scenarios joins the lists.
 
 use crate::error::Error;
 use crate::operations::Operations;
@@ -7,16 +7,16 @@ use crate::options::{EndpointConfig, PathPlan, Workload};
 use quiclab_core::problem::ensure;
 use quiclab_core::{Endpoint, EndpointIdentity, Problem, StackAbilities, StackInfo, Time, TransportObserver};
 
-/// A transport compiled into the program, of which endpoints are made.
+/// Transport compiled into the program, of which endpoints are made.
 pub trait NativeStack: Sync {
-    /// Its entry in the catalogue: name, abilities, options with defaults and sources.
+    /// Entry in the catalogue: name, abilities, options with defaults and sources.
     fn info(&self) -> &'static StackInfo;
 
-    /// Checks the values of an endpoint's options, which are all in the catalogue; returns what the stack can do with
-    /// them.
+    /// Checks the values of an endpoint's options, which are all in the catalogue; returns the properties of
+    /// the stack with them.
     ///
     /// # Errors
-    /// If it does not take a value.
+    /// If it does not support a value.
     fn validate(&self, config: &EndpointConfig) -> Result<StackAbilities, Error>;
 
     /// Builds one end of a flow; [`build`] has checked the operations.
@@ -25,20 +25,21 @@ pub trait NativeStack: Sync {
     /// If the options, the workload or the addresses cannot be run.
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, Error>;
 
-    /// What a reader of the results should know of a sender with these options, in a sentence that begins with the stack.
+    /// Warning for readers of the results of a sender with these options, in a sentence that begins with the
+    /// stack.
     fn warning(&self, config: &EndpointConfig) -> Option<String> {
         let _ = config;
         None
     }
 
-    /// What to do instead of setting `option`, which is not in the catalogue; empty: there is nothing to say.
+    /// Alternative to the option `option`, which is not in the catalogue; empty: none.
     fn instead(&self, option: &str) -> &'static str {
         let _ = option;
         ""
     }
 }
 
-/// An endpoint that a run needs.
+/// Request for an endpoint of a run.
 pub struct EndpointRequest<'a> {
     /// Name, flow, side and addresses.
     pub identity: EndpointIdentity,
@@ -46,20 +47,20 @@ pub struct EndpointRequest<'a> {
     pub config: &'a EndpointConfig,
     /// Workload of the flow.
     pub workload: &'a Workload,
-    /// When the client connects.
+    /// Time at which the client connects.
     pub start: Time,
     /// Seed of the run; all random numbers come from streams named after the endpoint.
     pub seed: u64,
-    /// Observes the transport and changes nothing.
+    /// Observer of the transport, which changes nothing.
     pub observer: Option<Box<dyn TransportObserver>>,
-    /// Computations that plugins exchange.
+    /// Operations that plugins replace.
     pub operations: Operations,
-    /// What the client does with its paths.
+    /// Plan of the client for its paths.
     pub path_plan: PathPlan,
 }
 
 impl<'a> EndpointRequest<'a> {
-    /// A request without observer and without exchanged operations.
+    /// Makes a request without observer and without replaced operations.
     #[must_use]
     pub fn new(
         identity: EndpointIdentity,
@@ -73,10 +74,10 @@ impl<'a> EndpointRequest<'a> {
     }
 }
 
-/// Where a stack of this crate has no choice of `controller`.
+/// Reason why a stack of this crate has no choice of `controller`.
 pub(crate) const CONTROLLER: &str = "it chooses the congestion control of real stacks";
 
-/// The stack that an endpoint names.
+/// Finds the stack that an endpoint names.
 ///
 /// # Errors
 /// If it is not one of `stacks`.
@@ -92,10 +93,10 @@ pub fn find(
         .ok_or_else(|| Problem::unknown("stack", name, stacks.iter().map(|stack| stack.info().name)))
 }
 
-/// Checks stack, profile and options of an endpoint; returns what the stack can do with them.
+/// Checks stack, profile and options of an endpoint; returns the properties of the stack with them.
 ///
 /// # Errors
-/// If the stack is not one of `stacks`, or does not take an option or its value.
+/// If the stack is not one of `stacks`, or does not support an option or its value.
 pub fn validate(
     stacks: &[&'static dyn NativeStack],
     config: &EndpointConfig,
@@ -105,7 +106,7 @@ pub fn validate(
     stack.validate(config)
 }
 
-/// Checks that a stack has the options that are set: those of its catalogue.
+/// Checks that the options set are in the catalogue of a stack.
 fn check_options(stack: &dyn NativeStack, config: &EndpointConfig) -> Result<(), Error> {
     let info = stack.info();
     let has = |option: &str| {
@@ -125,10 +126,10 @@ fn check_options(stack: &dyn NativeStack, config: &EndpointConfig) -> Result<(),
     Ok(())
 }
 
-/// Builds one end of a flow on the one of `stacks` that it names.
+/// Builds one end of a flow on the stack in `stacks` that it names.
 ///
 /// # Errors
-/// If the stack is unknown or does not take an option, the workload, an address or an exchanged operation.
+/// If the stack is unknown or does not support an option, the workload, an address or a replaced operation.
 pub fn build(
     stacks: &[&'static dyn NativeStack],
     request: EndpointRequest<'_>,

@@ -1,18 +1,18 @@
-//! lab-tcp: TCP as Linux speaks it, with every part exchangeable.
+//! lab-tcp: TCP as in Linux, with replaceable parts.
 //!
 //! ```text
 //! endpoint ── an Endpoint of a connection, TLS and an application
 //!   ├── tls          messages of the application <-> bytes of the stream
-//!   ├── records      what the payload of segments says, where the application tells
+//!   ├── records      contents of the payload of segments, if the application sets them
 //!   ├── connection   states, acknowledgements, timestamps
 //!   │     ├── handshake   options, SYN retransmission
-//!   │     ├── ecn         which packets are ECN-capable, and how marks travel back; accecn: counts of them
-//!   │     ├── sender      what may be sent, what was, and what became of it
-//!   │     └── receiver    what has arrived, and what to acknowledge
-//!   ├── memory       what segments take of the buffers
-//!   ├── metrics      what the kernel keeps of the other end for the next connection
+//!   │     ├── ecn         ECN-capable packets, and echo of marks; accecn: counts of them
+//!   │     ├── sender      data to send, data sent, acknowledgements and losses
+//!   │     └── receiver    data received, and acknowledgements
+//!   ├── memory       memory of segments in buffers
+//!   ├── metrics      metrics of the peer that the kernel saves for the next connection
 //!   └── crate::workload, crate::http
-//! stack ── the entry in the catalogue
+//! stack ── entry in the catalogue
 //! profile ── values of Linux releases; options ── with the overrides of a scenario
 //! ```
 

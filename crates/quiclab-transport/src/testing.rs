@@ -1,8 +1,8 @@
-//! What tests of several modules share.
+//! Helpers of tests of several modules.
 
 use quiclab_core::{Duration, Time};
 
-/// A time after the start of a run.
+/// Time after the start of a run.
 pub(crate) fn ms(millis: u64) -> Time {
     Time::ZERO + Duration::from_millis(millis)
 }

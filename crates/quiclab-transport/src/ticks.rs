@@ -1,35 +1,37 @@
-//! The kernel's clock of ticks (jiffies), in which it counts the time of timers (kernel/time/timer.c).
+//! Clock of the kernel in ticks (jiffies), in which it counts the time of timers (kernel/time/timer.c).
 //!
-//! A wait is rounded up to ticks, and begins with the tick that is over. The timer ends one tick after that, so that it is
-//! never early; a long one, with the next multiple of eight ticks, or of 64 or 512, as the timer wheel has it.
+//! A wait is rounded up to ticks, and starts with the last elapsed tick. The timer ends one tick after that,
+//! so that it is never early; a long one at the next multiple of eight ticks, or of 64 or 512, as in the
+//! timer wheel.
 
 use quiclab_core::{Duration, Time};
 
-/// Ticks up to which a timer ends to the tick (`LVL_START(1)`); eight times as many for each further level of the wheel.
+/// Maximum number of ticks with which a timer ends to the tick (`LVL_START(1)`); eight times as many for each
+/// further level of the wheel.
 const FIRST_LEVEL: u64 = 63;
-/// Binary digits of the multiples of a level.
+/// Binary logarithm of the ratio of multiples between levels.
 const LEVEL_SHIFT: u32 = 3;
-/// Levels with multiples (`LVL_DEPTH`, less the first).
+/// Number of levels with multiples (`LVL_DEPTH`, less the first).
 const LEVELS: u32 = 8;
 
 /// Ticks of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticks {
-    /// `None`: timers end when they are due.
+    /// Length of a tick; `None`: timers end when they are due.
     length: Option<Duration>,
 }
 
 impl Ticks {
-    /// Timers end when they are due.
+    /// No ticks: timers end when they are due.
     pub const EXACT: Self = Self { length: None };
 
-    /// `hz` ticks per second; `None`: timers end when they are due.
+    /// Makes a clock with `hz` ticks per second; `None`: timers end when they are due.
     #[must_use]
     pub fn new(hz: Option<u32>) -> Self {
         Self { length: hz.map(|hz| Duration::from_secs(1) / u64::from(hz.max(1))) }
     }
 
-    /// When a timer ends that is set at `now` for `wait`.
+    /// Time at which a timer ends that is set at `now` for `wait`.
     #[must_use]
     pub fn end(&self, now: Time, wait: Duration) -> Time {
         let Some(tick) = self.length else { return now + wait };
@@ -41,8 +43,8 @@ impl Ticks {
         Time::from_nanos(end.saturating_mul(tick))
     }
 
-    /// Two ticks, which are added to the waits of probe and reordering timer (`TCP_TIMEOUT_MIN`): of a millisecond where
-    /// there are none.
+    /// Two ticks, which are added to the waits of probe and reordering timer (`TCP_TIMEOUT_MIN`): of a
+    /// millisecond if there are none.
     #[must_use]
     pub fn margin(&self) -> Duration {
         self.length.unwrap_or(Duration::from_millis(1)) * 2

@@ -1,10 +1,10 @@
-//! Lengths of the messages of TLS, as TCP's records and QUIC's CRYPTO frames carry them.
+//! Lengths of the messages of TLS, as carried in records over TCP and in CRYPTO frames of QUIC.
 //!
-//! With the type and length of the message, without records.
+//! They include type and length of the message, but no records.
 
 /// Type and length of a message.
 pub(crate) const MESSAGE: u64 = 4;
-/// ECDSA signature of P-256 in DER, the longest there is; with algorithm and length in front.
+/// ECDSA signature of P-256 in DER, of maximum length; with algorithm and length in front.
 pub(crate) const SIGNATURE: u64 = 2 + 2 + 72;
 /// ALPN extension for a name of two letters, "h2" or "h3": type, length, list length, name length, name
 /// (RFC 7301).
@@ -15,14 +15,14 @@ pub(crate) const TICKET: u64 = 208;
 /// Hash of a suite with SHA-384: Finished, PSK binder.
 const HASH: u64 = 48;
 
-/// ServerHello of TLS 1.3 (RFC 8446 section 4.1.3) that echoes a session ID of so many bytes: version 2,
+/// ServerHello of TLS 1.3 (RFC 8446 section 4.1.3) that echoes a session ID of `session_id` bytes: version 2,
 /// random 32, session ID 1 + n, suite 2, compression 1, extensions 2: supported_versions 6, key_share of
 /// X25519 4 + 2 + 2 + 32.
 pub(crate) const fn server_hello(session_id: u64) -> u64 {
     MESSAGE + 2 + 32 + 1 + session_id + 2 + 1 + 2 + 6 + 40
 }
 
-/// pre_shared_key of a ServerHello: the identity selected (RFC 8446 section 4.2.11).
+/// pre_shared_key of a ServerHello: the selected identity (RFC 8446 section 4.2.11).
 pub(crate) const PRE_SHARED_KEY: u64 = 4 + 2;
 /// pre_shared_key of a ClientHello: a list of one ticket with its age, a list of one binder (ibid.).
 pub(crate) const PRE_SHARED_KEY_OFFER: u64 = 4 + 2 + (2 + TICKET + 4) + 2 + (1 + HASH);

@@ -1,9 +1,10 @@
-//! What an application does with a byte stream.
+//! Workloads: applications on a byte stream.
 //!
-//! An application sends and receives *messages* of known length, one at a time in each direction: a
-//! request, a response. The transport tells it what happened and does what it answers.
+//! An application sends and receives *messages* of known length, one at a time in each direction: a request,
+//! a response. The transport passes events to it and executes the commands that it returns.
 //!
-//! Public is what a stack of another crate needs to run a workload on its streams: [`StreamApplication`], [`Streams`].
+//! Public items are those that a stack of another crate needs to run a workload on its streams:
+//! [`StreamApplication`], [`Streams`].
 
 mod arrivals;
 mod download;
@@ -39,54 +40,54 @@ use quiclab_core::{
     ByteCount, Contents, DataRate, Metrics, PageClient, Problem, Progress, RandomStream, Role, Time,
 };
 
-/// What an application wants of its connection.
+/// Command of an application to its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     /// Nothing now.
     Wait,
     /// Send a message of this many bytes, as fast as there is room; `u64::MAX`: without end.
     Send(u64),
-    /// Close once everything is sent.
+    /// Close once all data are sent.
     Close,
-    /// End the connection at once; what is not sent is discarded.
+    /// Abort the connection; unsent data are discarded.
     Abort,
 }
 
 /// One side of a workload on a byte stream.
 pub(crate) trait Application: Send {
-    /// The client asks for a connection.
+    /// Handles the start of the connection at a client.
     fn start(&mut self, _now: Time) {}
-    /// The connection, and what is above it, is ready for messages.
+    /// Handles the establishment of the connection, and of TLS above it: it is ready for messages.
     fn connected(&mut self, _now: Time) -> Command {
         Command::Wait
     }
-    /// How many bytes are missing of the message that is being received or comes next; 0: none comes,
-    /// `u64::MAX`: it has no end.
+    /// Missing bytes of the message that is being received or is next; 0: none, `u64::MAX`: it has no end.
     fn expected(&self) -> u64 {
         0
     }
-    /// The application has read `bytes`; never more than expected.
+    /// Handles `bytes` that were read; never more than expected.
     fn received(&mut self, _now: Time, _bytes: u64) -> Command {
         Command::Wait
     }
-    /// Everything sent so far is acknowledged.
+    /// Handles the acknowledgement of all data sent so far.
     fn acknowledged(&mut self, _now: Time) {}
-    /// The peer sends nothing more.
+    /// Handles the end of the peer's data.
     fn peer_closed(&mut self, now: Time) -> Command;
-    /// The peer has ended the connection at once.
+    /// Handles an abort by the peer.
     fn peer_aborted(&mut self, now: Time) {
         self.peer_closed(now);
     }
-    /// The connection has failed.
+    /// Handles the failure of the connection.
     fn failed(&mut self, reason: String);
-    /// When [`Application::wake`] wants to be called.
+    /// Time at which [`Application::wake`] must be called.
     fn deadline(&self) -> Option<Time> {
         None
     }
-    /// Before [`Application::wake`]: the rate at which what waits is sent
-    /// ([`quiclab_core::RecoveryState::send_rate`]), and the bytes that wait in the send buffer (SIOCOUTQNSD of Linux).
+    /// Receives, before [`Application::wake`], the rate at which waiting bytes are sent
+    /// ([`quiclab_core::RecoveryState::send_rate`]), and the bytes that wait in the send buffer (SIOCOUTQNSD
+    /// of Linux).
     fn on_send_state(&mut self, _rate: Option<DataRate>, _waiting_bytes: u64) {}
-    /// The deadline is due.
+    /// Handles the deadline.
     fn wake(&mut self, _now: Time) -> Command {
         Command::Wait
     }
@@ -95,22 +96,22 @@ pub(crate) trait Application: Send {
     fn uses_records(&self) -> bool {
         false
     }
-    /// The next record, if there is something to send now: its length, `most` at most, and what
-    /// begins in it. Asked for when there is room, so that what is sent is chosen late.
+    /// Takes the next record, if there are data to send now: its length, at most `most`, and the contents
+    /// that start in it. Called when there is room, so that data are chosen late.
     fn pull(&mut self, _now: Time, _most: u64) -> Option<(u64, Contents)> {
         None
     }
-    /// The application has read `bytes` of a record, in which these contents begin.
+    /// Handles `bytes` read of a record, in which these contents start.
     fn read(&mut self, _now: Time, _bytes: u64, _contents: &Contents) -> Command {
         Command::Wait
     }
     /// State of the transfer.
     fn outcome(&self) -> &Outcome;
-    /// Results of its own.
+    /// Reports further results.
     fn statistics(&self, _out: &mut Metrics) {}
-    /// Values of its own for time series.
+    /// Reports further values for time series.
     fn sample(&self, _out: &mut Metrics) {}
-    /// The application as the client of a web page, if it is one.
+    /// Application as the client of a web page, if it is one.
     fn page_client(&self) -> Option<&dyn PageClient> {
         None
     }
@@ -119,21 +120,21 @@ pub(crate) trait Application: Send {
 /// State of a transfer, with the reason if it failed.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// How far it is.
+    /// Progress of the transfer.
     pub progress: Progress,
-    /// Why it failed; `None`: it has not.
+    /// Reason of a failure; `None`: it has not failed.
     pub failure: Option<String>,
 }
 
 impl Outcome {
-    /// The transfer is complete, unless it has failed.
+    /// Completes the transfer, unless it has failed.
     pub fn finish(&mut self, now: Time) {
         if !self.progress.failed {
             self.progress.finished.get_or_insert(now);
         }
     }
 
-    /// The transfer will not be completed, unless it already is.
+    /// Fails the transfer, unless it is complete.
     pub fn fail(&mut self, reason: String) {
         if self.progress.finished.is_none() {
             self.progress.failed = true;
@@ -141,7 +142,8 @@ impl Outcome {
         }
     }
 
-    /// The client has closed: all is well if it has `asked` for everything, else it was too `early`.
+    /// Handles a close by the client: it is correct if it has `asked` for everything, otherwise it was too
+    /// `early`.
     pub(crate) fn closed_by_client(&mut self, now: Time, asked: bool, early: &str) {
         if asked {
             self.finish(now);
@@ -151,7 +153,7 @@ impl Outcome {
     }
 }
 
-/// One side of `workload` on a byte stream; `random` is its own.
+/// Builds one side of `workload` on a byte stream; `random` is its random stream.
 ///
 /// # Errors
 /// If the workload needs datagrams, HTTP ([`crate::http`]) or is live ([`crate::live`]), or a value is not allowed.
@@ -200,7 +202,8 @@ pub(crate) fn build(
     }
 }
 
-/// One side of `workload` on the streams and datagrams of QUIC, but for pages and live video ([`crate::build_on_streams`]).
+/// Builds one side of `workload` on the streams and datagrams of QUIC, except pages and live video
+/// ([`crate::build_on_streams`]).
 ///
 /// # Errors
 /// If a value of the workload is not allowed.

@@ -1,4 +1,4 @@
-//! A stack that wants to be woken at once, again and again.
+//! A stack that requests an immediate wake-up again and again.
 
 use super::*;
 use crate::library::{Connection, Event, Read, Snapshot, StreamDirection};
@@ -12,9 +12,9 @@ use std::time::Instant;
 struct Stuck {
     connected: Option<Instant>,
     wakes: u32,
-    /// After how many wakes it sends a byte; 0 for never.
+    /// Number of wakes after which it sends a byte; 0: never.
     send_every: u32,
-    /// Whether it takes datagrams; how many it has received each time it was asked what to send.
+    /// Whether it reads datagrams, and the number received at each call of `transmit`.
     reads: bool,
     received: usize,
     asked: Vec<usize>,
@@ -114,7 +114,8 @@ fn client(stack: Stuck) -> QuicEndpoint<Stuck> {
     QuicEndpoint::new(&identity, stack, application, Time::ZERO, RandomStream::new(1, "tls"), None)
 }
 
-/// Wakes `endpoint` up to `times` times, as long as it asks for it; returns how often and when last.
+/// Wakes `endpoint` up to `times` times, as long as it requests it; returns the number of wakes and the time
+/// of the last one.
 fn run(endpoint: &mut QuicEndpoint<Stuck>, times: u32, out: &mut Outputs) -> (u32, Time) {
     let mut last = Time::ZERO;
     for count in 0..times {

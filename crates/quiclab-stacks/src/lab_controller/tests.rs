@@ -1,4 +1,4 @@
-//! What the controller is told, call by call, by a controller that only records.
+//! Calls that a controller receives, recorded by one that does nothing else.
 
 use super::*;
 use quiclab_core::DataRate;
@@ -71,7 +71,7 @@ impl Connection {
         }
     }
 
-    /// Acknowledges a packet sent at each of `sent`; `in_flight` bytes are left.
+    /// Acknowledges a packet sent at each of `sent`; `in_flight` bytes remain.
     fn ack(&mut self, ms: u64, sent: &[u64], in_flight: u64) -> Ack {
         for sent in sent {
             self.lab.on_ack(self.at(ms), self.at(*sent), 1000, std::time::Duration::from_millis(99));
@@ -98,7 +98,7 @@ fn a_batch_of_acknowledgements_is_one_ack() {
     );
     assert_eq!((ack.acked_position, ack.next_position), (4, 6));
     let rtt = Some(Duration::from_millis(100));
-    // the stack's smoothed RTT means nothing before its first sample (RFC 9002 section 5.3)
+    // the stack's smoothed RTT is undefined before its first sample (RFC 9002 section 5.3)
     assert_eq!((ack.rtt, ack.srtt, ack.min_rtt), (rtt, rtt, rtt));
     assert!(ack.cwnd_limited && ack.may_grow);
     let rate = ack.rate.unwrap();
@@ -139,7 +139,7 @@ fn losses_of_one_round_trip_are_one_recovery_period() {
         let event = told.congestion[0];
         assert_eq!((event.in_flight, event.next_position, event.ecn), (5000, 10, false));
     }
-    // lost bytes are told with the next ACK, once; the window stays
+    // lost bytes are reported with the next ACK, once; the window does not change
     let ack = connection.ack(111, &[10], 6000);
     assert_eq!((ack.lost_bytes, ack.may_grow, ack.phase), (3000, false, RecoveryPhase::Recovery));
     assert_eq!(connection.told.lock().unwrap().recovery_ends, 0);

@@ -1,17 +1,17 @@
-//! What quinn and noq have in common: [`Stack`] in terms of an API that noq has kept from quinn.
+//! Common code of quinn and noq: [`Stack`] in terms of an API that noq has kept from quinn.
 //!
 //! The types have the same names and are different types, so this file is compiled twice: as a module of each stack's
-//! module, from which it takes (`super`) its library as `proto`, its `NAME`, its `INFO` and what differs:
+//! module, from which it takes (`super`) its library as `proto`, its `NAME`, its `INFO` and the differences:
 //!
-//! | function | what differs |
+//! | function | difference |
 //! | --- | --- |
-//! | `set_id_generator` | how the factory of connection IDs is passed |
+//! | `set_id_generator` | type of the factory of connection IDs |
 //! | `token_key` | the key of address-validation tokens, which are not used |
 //! | `endpoint` | noq takes the seed from the configuration only |
-//! | `handle` | noq wants the addresses of both ends as one value |
-//! | `Paths` | which path a datagram takes, and what a client does with several |
-//! | `transmit` | noq tells its congestion controller what is in flight, of quinn the gauge must be told |
-//! | `write` | the type of a list of chunks, and of what was written |
+//! | `handle` | noq takes the addresses of both ends as one value |
+//! | `Paths` | path of a datagram, and actions of a client with several |
+//! | `transmit` | noq reports the bytes in flight to its congestion controller; for quinn they must be counted |
+//! | `write` | the type of a list of chunks, and of the number of bytes written |
 //! | `snapshot` | noq has recovery state and statistics by path |
 
 use super::observed::Observed;
@@ -39,14 +39,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-/// One end of a connection.
+/// Endpoint of one connection.
 pub(crate) struct Adapter {
     endpoint: Endpoint,
-    /// Taken by [`Stack::connect`]; `None` for servers.
+    /// Configuration that [`Stack::connect`] takes; `None` for servers.
     client: Option<ClientConfig>,
     remote: SocketAddr,
     paths: super::Paths,
-    /// `None` before the connection is opened or accepted.
+    /// Connection; `None` before it is opened or accepted.
     connection: Option<(ConnectionHandle, Connection)>,
     gauge: Arc<InFlightCounter>,
 }
@@ -298,10 +298,10 @@ const fn dir(direction: StreamDirection) -> Dir {
     }
 }
 
-/// Bytes of datagrams that can wait: the default of both libraries.
+/// Maximum bytes of queued datagrams: the default of both libraries.
 const DATAGRAM_BUFFER: usize = 1024 * 1024;
 
-/// Wall-clock time of token lifetimes, as for TLS.
+/// Fixed wall-clock time for the lifetimes of tokens, as for TLS.
 struct FixedClock;
 
 impl proto::TimeSource for FixedClock {

@@ -1,4 +1,4 @@
-//! quinn and its forks: what options they take, and how an endpoint of one of them is made.
+//! quinn and its forks: their options, and construction of their endpoints.
 
 use crate::body::write_size;
 use crate::driver::QuicEndpoint;
@@ -16,12 +16,12 @@ use quiclab_core::{
 use quiclab_transport::options::{CongestionControl, EndpointConfig, QuicVersion, SlowStartExit, Workload};
 use quiclab_transport::{EndpointRequest, build_on_streams, http, page_random};
 
-/// Where a default is in the source of the library.
+/// Place of the defaults in the source of the library.
 pub(super) const TRANSPORT: &str = "TransportConfig::default";
 const HERE: &str = "set by quiclab";
 
-/// The entry in the catalogue: `own` properties follow what all of the family have; whether its connections can have
-/// several paths, and whether it carries tunnels.
+/// Entry in the catalogue: `own` properties follow those common to the family; whether its connections can
+/// have several paths, and whether it carries tunnels.
 pub(super) fn info(
     name: &'static str,
     version: &'static str,
@@ -56,7 +56,7 @@ pub(super) fn validate(info: &StackInfo, config: &EndpointConfig) -> Result<Stac
     Ok(StackAbilities { multipath, states: states.into(), ..info.abilities() })
 }
 
-/// What to do instead of setting `option`, which none of the family has.
+/// Alternative to the option `option`, which no stack of the family has.
 pub(super) fn instead(option: &str) -> &'static str {
     match option {
         "tls" => "its handshakes are full ones of TLS 1.3, without an option",
@@ -64,7 +64,7 @@ pub(super) fn instead(option: &str) -> &'static str {
     }
 }
 
-/// An endpoint on the stack that `make` makes.
+/// Makes an endpoint on the stack that `make` returns.
 pub(super) fn build<S: Stack>(
     info: &StackInfo,
     request: EndpointRequest<'_>,
@@ -75,7 +75,7 @@ pub(super) fn build<S: Stack>(
     options::check_workload(workload)?;
     options::check_tuple(&identity.tuple)?;
     let role = identity.role;
-    // one connection; an observer knows one, of a page that of the HTML
+    // one connection; an observer receives one, for a page that of the HTML
     let mut connection = |identity: &EndpointIdentity, application| -> Box<dyn Endpoint> {
         let observation = observer
             .take()
@@ -110,7 +110,7 @@ pub(super) fn build<S: Stack>(
     Ok(on_streams(&identity, application))
 }
 
-/// What all of the family have.
+/// Options common to the family.
 fn common() -> Vec<OptionInfo> {
     let bytes = |bytes: u64| ByteCount::from_bytes(bytes).to_string();
     let options = [

@@ -1,6 +1,7 @@
 //! noq: `noq-proto` 1.4, a fork of quinn with Multipath QUIC (draft-ietf-quic-multipath-21), behind
-//! [`Stack`](crate::library::Stack), as far as it differs from quinn. Without the option `multipath` the connection is
-//! that of RFC 9000, on path 0; with it, `paths` opens, ranks and closes paths as an application of noq does.
+//! [`Stack`](crate::library::Stack), where it differs from quinn. Without the option `multipath` the
+//! connection is that of RFC 9000, on path 0; with it, `paths` opens, ranks and closes paths as an
+//! application of noq does.
 
 use super::{family, paths::Paths};
 use crate::controller::{InFlightCounter, mirrored};
@@ -26,7 +27,7 @@ use std::time::Instant;
 mod adapter;
 
 const NAME: &str = "noq";
-/// The library in Rust.
+/// Name of the library as a Rust crate.
 #[cfg(test)]
 const MODULE: &str = "noq_proto";
 
@@ -74,7 +75,7 @@ static INFO: LazyLock<StackInfo> = LazyLock::new(|| {
     )
 });
 
-/// noq in the catalogue.
+/// Entry of noq in the catalogue.
 pub(crate) struct NoqStack;
 
 impl NativeStack for NoqStack {
@@ -196,7 +197,7 @@ fn handle(
     endpoint.handle(now, tuple, ecn, datagram, answer)
 }
 
-/// The congestion controller adds what is in flight.
+/// Transmits a datagram; the congestion controller counts the bytes in flight.
 fn transmit(
     connection: &mut Connection,
     now: Instant,
@@ -206,7 +207,7 @@ fn transmit(
     connection.poll_transmit(now, NonZeroUsize::MIN, datagram)
 }
 
-/// Returns 0 if the stream is blocked, or stopped by the peer.
+/// Writes `data` and returns the number of bytes taken; 0 if the stream is blocked, or stopped by the peer.
 fn write(mut stream: SendStream<'_>, data: Bytes) -> usize {
     stream.write_chunks(&mut &mut [data][..]).unwrap_or(0)
 }
@@ -228,7 +229,7 @@ fn snapshot(connection: &mut Connection, gauge: &InFlightCounter) -> Snapshot {
             pacing_rate_bps: metrics.pacing_rate.map(|bytes_per_second| bytes_per_second.saturating_mul(8)),
             phase: Some(gauge.phase(path.cwnd, ssthresh_bytes)),
             lost_packets: stats.lost_packets,
-            spurious_losses: None, // it counts congestion events that were, not packets
+            spurious_losses: None, // it counts spurious congestion events, not packets
             congestion_events: gauge.congestion_events(),
         },
         packets_sent: stats.sent_packets,
@@ -239,7 +240,7 @@ fn snapshot(connection: &mut Connection, gauge: &InFlightCounter) -> Snapshot {
     }
 }
 
-/// Address-validation tokens are neither issued nor accepted: no Retry, no NEW_TOKEN.
+/// Token log that neither issues nor accepts address-validation tokens: no Retry, no NEW_TOKEN.
 struct NoTokenLog;
 
 impl HandshakeTokenKey for NoTokenLog {

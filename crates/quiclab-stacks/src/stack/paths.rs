@@ -1,4 +1,4 @@
-//! The paths of a noq connection: what an application on noq does to open, rank and close them.
+//! Paths of a noq connection: the actions of an application on noq that open, rank and close them.
 //!
 //! | | |
 //! | --- | --- |
@@ -19,28 +19,28 @@ use quiclab_transport::options::{Multipath, PathAction, PathChange, PathPlan, Pa
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// The next attempt while the peer has given no connection IDs for another path.
+/// Time until the next attempt while the peer has issued no connection IDs for another path.
 const WITHOUT_IDS: Duration = Duration::from_millis(50);
-/// APPLICATION_ABANDON_PATH (draft-ietf-quic-multipath-21 section 4.2.1).
+/// Error code APPLICATION_ABANDON_PATH (draft-ietf-quic-multipath-21 section 4.2.1).
 const ABANDONED: u32 = 0x3e;
 
-/// See the module documentation.
+/// Paths of a noq connection; see the module documentation.
 pub(super) struct Paths {
     role: Role,
     remote: SocketAddr,
     count: usize,
     plan: PathPlan,
     clock: Clock,
-    /// The handshake is confirmed.
+    /// Whether the handshake is confirmed.
     confirmed: bool,
-    /// Next path to be opened, and when it may be tried; `None`: not before a path is discarded.
+    /// Next path to be opened, and the earliest time; `None`: not before a path is discarded.
     next: usize,
     retry_at: Option<Instant>,
-    /// How many of the changes are done.
+    /// Number of changes that are done.
     done: usize,
-    /// Paths that are to be abandoned and do not exist yet.
+    /// Paths to be abandoned that do not exist yet.
     abandoned: Vec<u8>,
-    /// Statuses of the client for paths that do not exist yet.
+    /// Statuses announced by the client for paths that do not exist yet.
     announced: Vec<(PathId, PathStatus)>,
 }
 
@@ -81,7 +81,7 @@ impl Paths {
             .default_path_keep_alive_interval(multipath.keep_alive.map(std_duration));
     }
 
-    /// The addresses of a path with the server or the client `remote`.
+    /// Addresses of a path to the server or the client `remote`.
     pub(super) fn tuple(&self, remote: SocketAddr, path: u8) -> FourTuple {
         match (path, self.role) {
             (0, _) => FourTuple::from_remote(remote),
@@ -90,7 +90,7 @@ impl Paths {
         }
     }
 
-    /// The path of what is sent.
+    /// Path of a datagram to be sent.
     pub(super) fn of(&self, transmit: &Transmit) -> u8 {
         let is_it = |path: &u8| match self.role {
             Role::Client => transmit.src_ip == Some(client(*path)),
@@ -120,7 +120,7 @@ impl Paths {
         }
     }
 
-    /// The client does what its plan says by now.
+    /// Performs the actions of the client's plan that are due.
     pub(super) fn manage(&mut self, connection: &mut Connection, now: Instant) {
         while self.opening().is_some_and(|opens| opens <= now) {
             let planned = self.plan.path(self.next);
@@ -133,7 +133,7 @@ impl Paths {
                         let _ = connection.close_path(now, id, ABANDONED.into());
                         continue;
                     }
-                    // noq tells the peer of a change only
+                    // noq reports only changes to the peer
                     let _ = connection.set_path_status(id, status(planned.status));
                 }
                 Err(PathError::RemoteCidsExhausted) => self.retry_at = Some(now + WITHOUT_IDS),
@@ -157,7 +157,7 @@ impl Paths {
         }
     }
 
-    /// A change of a path that does not exist yet.
+    /// Keeps a change of a path that does not exist yet.
     fn keep(&mut self, change: PathChange) {
         let status = match change.action {
             PathAction::Available => Status::Available,
@@ -169,7 +169,7 @@ impl Paths {
         }
     }
 
-    /// When the client opens its next path.
+    /// Time at which the client opens its next path.
     fn opening(&self) -> Option<Instant> {
         let opens = self.clock.instant(self.plan.path(self.next).opens);
         let may = self.role == Role::Client && self.confirmed && self.next < self.count;
@@ -182,7 +182,7 @@ impl Paths {
         Some(self.clock.instant(Time::ZERO + change.at))
     }
 
-    /// When [`Paths::manage`] has something to do.
+    /// Time at which [`Paths::manage`] must be called.
     pub(super) fn deadline(&self) -> Option<Instant> {
         [self.opening(), self.change_due()].into_iter().flatten().min()
     }

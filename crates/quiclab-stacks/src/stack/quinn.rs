@@ -1,4 +1,4 @@
-//! quinn: `quinn-proto` 0.11 behind [`Stack`](crate::library::Stack), as far as it differs from noq.
+//! quinn: `quinn-proto` 0.11 behind [`Stack`](crate::library::Stack), where it differs from noq.
 
 use super::family;
 use crate::controller::{InFlightCounter, mirrored};
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 mod adapter;
 
 const NAME: &str = "quinn";
-/// The library in Rust.
+/// Name of the library as a Rust crate.
 #[cfg(test)]
 const MODULE: &str = "quinn_proto";
 
@@ -61,7 +61,7 @@ static INFO: LazyLock<StackInfo> = LazyLock::new(|| {
     )
 });
 
-/// quinn in the catalogue.
+/// Entry of quinn in the catalogue.
 pub(crate) struct QuinnStack;
 
 impl NativeStack for QuinnStack {
@@ -110,7 +110,8 @@ lab_controller! {
     // no rate: the pacer would not follow it
     |lab, metrics| {},
 
-    // `on_sent` does not tell what counts as in flight: `InFlightCounter::sent` calls `LabController::sent`
+    // `on_sent` does not report which packets count as in flight: `InFlightCounter::sent` calls
+    // `LabController::sent`
     fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, _: bool, rtt: &RttEstimator) {
         self.acknowledged(now, sent, bytes, rtt.get());
     }
@@ -142,7 +143,7 @@ fn handle(
     endpoint.handle(now, remote, None, ecn, datagram, answer)
 }
 
-/// quinn has one path.
+/// Paths of a connection: quinn has one.
 struct Paths;
 
 impl Paths {
@@ -182,7 +183,7 @@ fn transmit(
     Some(transmit)
 }
 
-/// Returns 0 if the stream is blocked, or stopped by the peer.
+/// Writes `data` and returns the number of bytes taken; 0 if the stream is blocked, or stopped by the peer.
 fn write(mut stream: SendStream<'_>, data: Bytes) -> usize {
     stream.write_chunks(&mut [data]).map_or(0, |written| written.bytes)
 }
@@ -214,7 +215,7 @@ fn snapshot(connection: &mut Connection, gauge: &InFlightCounter) -> Snapshot {
     }
 }
 
-/// Frames other than ACK and CONNECTION_CLOSE (quinn does not count PADDING).
+/// Number of frames other than ACK and CONNECTION_CLOSE (quinn does not count PADDING).
 fn eliciting_frames(frames: &FrameStats) -> u64 {
     frames.stream
         + frames.crypto

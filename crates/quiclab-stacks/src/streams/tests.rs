@@ -1,4 +1,4 @@
-//! Streams over a library that takes and delivers what the tests say.
+//! Streams over a library whose reads and writes the tests set.
 
 use super::*;
 use crate::library::Event;
@@ -8,17 +8,17 @@ use quiclab_transport::workload::{Outcome, StreamApplication};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// A library whose streams are those of a client at which nothing arrives by itself.
+/// Library with the streams of a client, at which data arrive only as set by a test.
 #[derive(Default)]
 struct Library {
-    /// Bytes that it takes, of all streams.
+    /// Bytes that it takes in total.
     room: usize,
-    /// Streams that it may open of each direction: bidirectional, unidirectional.
+    /// Maximum number of streams it may open in each direction: bidirectional, unidirectional.
     limits: [u64; 2],
     opened: [u64; 2],
     /// Streams of the peer to be accepted.
     incoming: Vec<u64>,
-    /// What arrives next, by stream: chunks, and whether the stream ends or is reset.
+    /// Next data to arrive by stream: chunks, and whether the stream ends or is reset.
     arriving: BTreeMap<u64, (Vec<Vec<u8>>, Read)>,
     written: BTreeMap<u64, Vec<u8>>,
     finished: Vec<u64>,
@@ -26,7 +26,7 @@ struct Library {
     priorities: BTreeMap<u64, i32>,
     in_flight: u64,
     closed: bool,
-    /// The largest datagram that it takes, and what it has taken.
+    /// Maximum size of a datagram, and the datagrams taken.
     largest: usize,
     datagrams: Vec<Bytes>,
 }
@@ -159,7 +159,7 @@ fn a_stream_that_was_reset_waits_for_nothing() {
     assert_eq!((library.written[&0].len(), &library.reset, library.closed), (10, &vec![0], true));
 }
 
-/// A server holds back what has arrived of a request until its label is there, or its end; not on other streams.
+/// A server withholds data of a request until its label or its end has arrived; not on other streams.
 #[test]
 fn a_request_is_known_with_its_label() {
     let (mut library, mut table) = (Library::default(), StreamTable::new(Role::Server, 2048));
@@ -207,7 +207,7 @@ fn priorities_have_the_order_of_lab_quic() {
     assert!(of(0, false, usize::MAX) > of(0, true, 0) && of(7, true, usize::MAX) > i32::MIN);
 }
 
-/// What an application was told.
+/// Events that an application received.
 #[derive(Default)]
 struct Told {
     calls: Arc<Mutex<Vec<&'static str>>>,
@@ -240,7 +240,7 @@ impl StreamApplication for Told {
     }
 }
 
-/// What a datagram says is in its first bytes; one that the library refuses fails the transfer.
+/// The label of a datagram is in its first bytes; one that the library rejects fails the transfer.
 #[test]
 fn datagrams_begin_with_what_they_say() {
     let (mut library, mut table) = client();

@@ -22,7 +22,7 @@ fn the_same_seed_gives_the_same_bytes_at_the_same_times() {
         let again = run(stack, 7, 30);
         let difference = first.iter().zip(&again).position(|(first, again)| first != again);
         assert_eq!((difference, first.len()), (None, again.len()), "{stack}");
-        // also on another thread, whose thread-local stream is another one
+        // also on another thread, which has another thread-local stream
         let elsewhere = std::thread::scope(|scope| scope.spawn(|| run(stack, 7, 30)).join().unwrap());
         assert!(elsewhere == first, "{stack}");
     }

@@ -10,7 +10,7 @@ use quiclab_transport::options::{CongestionControl, Controller, SlowStartExit};
 #[test]
 fn every_control_completes_downloads_despite_losses() {
     for stack in STACKS {
-        // the stacks do not tell how many packets were marked
+        // the stacks do not report the number of marked packets
         let told = |control: &&CongestionControl| !control.family().counts_marks();
         for &control in CongestionControl::ALL.iter().filter(told) {
             let mut setup = Setup::new(stack, 1_000_000).random_loss(0.02, 7).bottleneck(20, 100);
@@ -32,7 +32,7 @@ fn a_fixed_window_is_filled_and_never_exceeded() {
             let mut setup = Setup::new(stack, 1_000_000);
             setup.server.congestion_control = Some(CongestionControl::Fixed);
             setup.server.initial_window = Some(ByteCount::from_bytes(30_000));
-            // a sixtieth datagram of each hundred after the handshake
+            // the sixtieth datagram of each hundred after the handshake
             setup.hook = Box::new(|direction, index, _| Fate {
                 lost: direction == Direction::Down && index % 100 == 60,
                 ..Fate::default()
@@ -46,7 +46,7 @@ fn a_fixed_window_is_filled_and_never_exceeded() {
             samples.iter().map(|(_, value)| *value).collect::<Vec<_>>()
         };
         let most = run("in_flight_bytes").into_iter().fold(0.0, f64::max);
-        // filled up to the datagram that does not fit any more; noq's pacer is late by two more (`tokio_wakes`)
+        // filled until another datagram does not fit; noq's pacer is late by two more (`tokio_wakes`)
         let missing = if stack == "noq" { 4.0 } else { 2.0 };
         assert!((30_000.0 - missing * 1200.0..=30_000.0).contains(&most), "{stack}: {most}");
         // 0 until the server has its connection
@@ -127,10 +127,11 @@ fn bbr_starts_up_drains_and_probes_and_noq_paces_at_its_rate() {
             let probing = if control == CongestionControl::BbrV3 { &[8.0, 9.0][..] } else { &[5.0] };
             assert!(probing.contains(&phases[from + 2]), "{stack} {control:?}: {phases:?}");
             let rates = run("pacing_rate_mbps");
-            // quinn's pacer does not follow: it would be a rate that nothing has
+            // quinn's pacer does not follow: its value would be the rate of nothing
             assert_eq!(rates.is_empty(), stack == "quinn", "{stack} {control:?}");
             // once it probes, within its cycle's gains of 3/4 and 5/4 (draft-cardwell-iccrg-bbr-congestion-control-00
-            // section 4.3.4.2) of what the link carries of UDP payload: 1200 of 1228 bytes, and a tenth for aggregation
+            // section 4.3.4.2) of the UDP payload that the link carries: 1200 of 1228 bytes, and a tenth for
+            // aggregation
             if let Some((_, last)) = rates.last() {
                 let link = 20.0 * 1200.0 / 1228.0;
                 assert!(

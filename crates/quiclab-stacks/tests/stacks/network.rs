@@ -1,5 +1,5 @@
-//! A tiny network of two endpoints: one link each way with rate, delay, queue and a hook that
-//! decides about every packet. Everything that is sent is recorded.
+//! A tiny network of two endpoints: one link each way with rate, delay, queue and a hook for every packet.
+//! All packets sent are recorded.
 
 use quiclab_core::{
     ByteCount, DataRate, Direction, Duration, Ecn, Endpoint, EndpointIdentity, FiveTuple, FlowId, Metrics,
@@ -12,7 +12,7 @@ use quiclab_transport::stack::build;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// What happens to a packet beside rate, queue and delay.
+/// Treatment of a packet beside rate, queue and delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fate {
     pub lost: bool,
@@ -20,10 +20,10 @@ pub struct Fate {
     pub congestion_experienced: bool,
 }
 
-/// Decides about the n-th packet of a direction, counted from 0.
+/// Returns the fate of the n-th packet of a direction, counted from 0.
 pub type Hook = Box<dyn FnMut(Direction, usize, &Packet) -> Fate>;
 
-/// Looks at the server after an event.
+/// Observes the server after an event.
 pub type Watch = Box<dyn FnMut(Time, &mut dyn Endpoint)>;
 
 /// A packet as it was sent.
@@ -45,11 +45,11 @@ pub struct Setup {
     pub workload: Workload,
     pub start: Time,
     pub seed: u64,
-    /// Of both links; unlimited without it.
+    /// Rate of both links; `None`: unlimited.
     pub rate: Option<DataRate>,
-    /// Of each link.
+    /// Propagation delay of each link.
     pub delay: Duration,
-    /// Packets that a link holds before and in service.
+    /// Maximum number of packets in a link, waiting and in service.
     pub queue_packets: usize,
     pub hook: Hook,
     pub server_observer: Option<Box<dyn TransportObserver>>,
@@ -90,7 +90,7 @@ impl Setup {
         self
     }
 
-    /// Delays those packets of the server by so much more.
+    /// Delays selected packets of the server by `extra_delay`.
     pub fn late(mut self, extra_delay: Duration, is: fn(usize) -> bool) -> Self {
         self.hook = Box::new(move |direction, index, _| match direction {
             Direction::Down if is(index) => Fate { extra_delay, ..Fate::default() },
@@ -99,7 +99,7 @@ impl Setup {
         self
     }
 
-    /// Links of so many Mbit/s that hold so many packets.
+    /// Sets rate in Mbit/s and queue size in packets of the links.
     pub fn bottleneck(mut self, mbps: u64, packets: usize) -> Self {
         (self.rate, self.queue_packets) = (Some(DataRate::from_mbps(mbps)), packets);
         self
@@ -153,22 +153,23 @@ pub struct Network {
     hook: Hook,
     arrivals: BinaryHeap<Reverse<(Time, u64)>>,
     in_flight: BTreeMap<u64, Box<Packet>>,
-    /// When the packets of each link leave it: (is it the uplink, time).
+    /// Departure times of the packets of each link, by whether it is the uplink.
     departures: BTreeMap<bool, Vec<Time>>,
-    /// When the last packet of each link left it: no two do at the same instant, as what arrives together is read together.
+    /// Departure time of the last packet of each link: no two leave at the same instant, as packets that
+    /// arrive together are read together.
     last: BTreeMap<bool, Time>,
-    /// Next index of each direction.
+    /// Next packet index of each direction.
     indices: [usize; 2],
     sequence: u64,
     out: Outputs,
 }
 
-/// More events than any of these tests needs: a stack that asks for the same instant for ever
-/// fails here.
+/// Maximum number of events, more than any of these tests needs: a stack that requests the same instant
+/// indefinitely fails here.
 const MAX_EVENTS: usize = 3_000_000;
 
 impl Network {
-    /// Runs until `done` or until nothing is left to do.
+    /// Runs until `done` or until no event is left.
     pub fn run_until(&mut self, mut done: impl FnMut(&Self) -> bool) {
         for _ in 0..MAX_EVENTS {
             if done(self) || !self.step() {
@@ -261,7 +262,8 @@ impl Network {
         self.sequence += 1;
     }
 
-    /// The client has everything, although packets were lost, which the server has noticed.
+    /// Asserts that the client has received all bytes, although packets were lost and the server has detected
+    /// it.
     pub fn assert_complete_despite_losses(&mut self, bytes: u64, case: &str) {
         let progress = self.client.progress();
         assert_eq!(progress.delivered_bytes, bytes, "{case}: {:?}", self.client.failure());

@@ -1,4 +1,4 @@
-//! What observers see.
+//! Packets and events that observers receive.
 
 use crate::STACKS;
 use crate::network::{Fate, Network, Setup, statistic};
@@ -10,10 +10,10 @@ use quiclab_core::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-/// A packet in plaintext.
+/// Packet in plaintext: header and payload.
 type Plain = (Vec<u8>, Vec<u8>);
 
-/// Keeps everything it is told.
+/// Observer that records all events.
 #[derive(Default)]
 struct Log {
     sent: Vec<(PacketSpace, u64, Plain)>,
@@ -76,7 +76,7 @@ fn every_packet_is_seen_once_in_order_and_as_it_was_sent() {
                 assert_eq!(plain.get(&(*space, *number)), Some(&packet), "{stack} {space:?} {number}");
             }
         }
-        // all packets that the stack counts are seen; CONNECTION_CLOSE is not counted
+        // all packets that the stack counts are observed; CONNECTION_CLOSE is not counted
         let counted = network.server_statistic("packets_sent") as usize;
         assert!((counted..=counted + 3).contains(&server.sent.len()), "{stack}: {counted}");
         assert_eq!(server.lost.len() as f64, network.server_statistic("lost_packets"), "{stack}");
@@ -152,7 +152,7 @@ fn losses_are_named_completely_under_loss_and_reordering() {
     }
 }
 
-/// Frames that ask for no acknowledgement (RFC 9002 section 2).
+/// Whether a payload has frames that are ack-eliciting (RFC 9002 section 2).
 fn asks(payload: &[u8]) -> bool {
     Frames::new(payload).any(|frame| {
         !matches!(frame.unwrap(), Frame::Ack(_) | Frame::Padding { .. } | Frame::ConnectionClose { .. })
@@ -184,8 +184,8 @@ fn each_acknowledgement_is_told_and_each_packet_acknowledged_once() {
                 .collect();
             let sent: usize = asking.values().sum();
             let acked: u64 = log.acks.iter().map(|(_, _, bytes)| bytes).sum();
-            // What was sent is acknowledged, lost, in flight, or was dropped with the keys of the handshake:
-            // one flight of each side, three datagrams (RFC 9000 section 8.1) at most.
+            // Packets sent are acknowledged, lost, in flight, or discarded with the keys of the handshake:
+            // one flight of each side, at most three datagrams (RFC 9000 section 8.1).
             let rest = sent as f64 - acked as f64 - of_stack("lost_bytes") - of_stack("in_flight_bytes");
             assert!((0.0..=3600.0).contains(&rest), "{stack}: {rest} of {sent} bytes");
             let packets: u64 = log.acks.iter().map(|(_, packets, _)| u64::from(*packets)).sum();
@@ -215,7 +215,7 @@ fn an_acknowledgement_counts_the_packets_that_it_newly_acknowledges() {
     }
 }
 
-/// A download that overflows the queue: the network after it, and what was told of the server.
+/// A download that overflows the queue: the network after it, and the events of the server.
 fn congested(stack: &str) -> (Network, Recorder) {
     let (setup, server, _) = observed(Setup::new(stack, 3_000_000).bottleneck(20, 50));
     let mut network = setup.network();
@@ -248,8 +248,8 @@ fn the_phase_follows_window_and_threshold() {
 #[test]
 fn acknowledgements_that_the_stack_forgets_are_not_named() {
     for stack in STACKS {
-        // The client asks for no acknowledgement before it has read an eighth of its window, 3.5 MB
-        // in 3 000 packets: it sends 1 500 packets by then and remembers 1 001.
+        // The client sends no ack-eliciting packet before it has read an eighth of its window, 3.5 MB in 3
+        // 000 packets: it sends 1 500 packets by then, of which 1 001 are kept.
         let mut setup = Setup::new(stack, 8_000_000);
         setup.client.stream_receive_window = Some(ByteCount::from_bytes(28_000_000));
         setup.hook = Box::new(|direction, index, _| Fate {
@@ -278,7 +278,7 @@ fn recovery_follows_the_window_and_the_bytes_in_flight() {
         let events = network.server_statistic("congestion_events");
         assert!(events >= 1.0 && reduced <= events, "{stack}: {reduced} of {events}");
         for state in &log.recovery {
-            // a window reduced by a loss may be below what is in flight; a datagram beyond is never sent
+            // a window reduced by a loss may be below the bytes in flight; a datagram beyond it is never sent
             let largest = log.recovery.iter().map(|state| state.cwnd_bytes).max().unwrap();
             assert!(state.in_flight_bytes.unwrap() <= largest + 1200, "{stack}: {state:?}");
         }

@@ -92,9 +92,9 @@ fn initial_window_decides_the_first_flight() {
             let mut network = setup.network();
             let in_flight = samples(&mut network, "in_flight_bytes");
             network.run();
-            // the request arrives after 1.5 RTT, what acknowledges the first data one RTT later;
-            // pacing spreads the window over 0.8 RTT; noq's pacer waits for whole bursts, and tokio's timers are up to 2 ms
-            // late, so that a large window is not filled in that time
+            // the request arrives after 1.5 RTT, the acknowledgement of the first data one RTT later; pacing
+            // spreads the window over 0.8 RTT; noq's pacer waits for whole bursts, and tokio's timers are up
+            // to 2 ms late, so that a large window is not filled in that time
             let first_flight = |(time, _): &&(Time, f64)| *time < Time::from_nanos(50_000_000);
             let most =
                 in_flight.lock().unwrap().iter().filter(first_flight).map(|(_, v)| *v).fold(0.0, f64::max);

@@ -33,7 +33,7 @@ pub fn page(objects: &[(u32, u64, ObjectKind)]) -> Workload {
     }
 }
 
-/// The page of scenarios/page_http2.toml.
+/// Workload of scenarios/page_http2.toml.
 fn usual() -> Workload {
     page(&[(1, 30_000, ObjectKind::Style), (1, 60_000, ObjectKind::Script), (20, 20_000, ObjectKind::Image)])
 }
@@ -42,7 +42,7 @@ pub fn setup(server: &str, client: &str, workload: Workload) -> Setup {
     Setup { client: config(client), workload, ..Setup::new(server, 0) }
 }
 
-/// The times of the requests of a page that is loaded.
+/// Times of the requests of a loaded page.
 pub fn loaded(network: &Network) -> Vec<RequestTimes> {
     let progress = network.client.progress();
     assert!(progress.finished.is_some(), "{:?}, {:?}", network.client.failure(), network.server.failure());
@@ -101,8 +101,8 @@ fn random_loss_costs_time_but_no_byte() {
     }
 }
 
-/// Urgency 0, in full: each style sheet after the one before; then the script; then the images in turn, the first
-/// bytes of all before the end of one. 2 Mbit/s: 20 kB take 80 ms, the rest of a datagram 5.
+/// Urgency 0, not incremental: the style sheets one after another; then the script; then the images in turn,
+/// the first bytes of all before the end of one. At 2 Mbit/s 20 kB take 80 ms, the rest of a datagram 5 ms.
 #[test]
 fn responses_come_in_the_order_of_a_browsers_priorities() {
     let objects =
@@ -123,8 +123,8 @@ fn responses_come_in_the_order_of_a_browsers_priorities() {
     }
 }
 
-/// What leads to what; servers with a connection each; and requests of 1 B, three with the frame around it, that hold
-/// numbers of resources above 255.
+/// Dependencies of resources; servers with a connection each; and requests of 1 B, three with the frame
+/// around it, with numbers of resources above 255.
 #[test]
 fn resources_of_several_servers_come_when_what_leads_to_them_has() {
     let resource = |number: u32| PageResource {

@@ -6,12 +6,12 @@ use crate::page::{loaded, page, setup};
 use quiclab_core::{ByteCount, Duration, Time};
 use quiclab_transport::options::{ObjectKind, Workload};
 
-/// From the start to the last byte.
+/// Time from the start to the last byte.
 fn load_time(network: &Network) -> Duration {
     network.client.progress().finished.unwrap().since(Time::ZERO)
 }
 
-/// Both libraries allow a peer 100 streams of each direction. One is free when its end is acknowledged.
+/// Both libraries allow a peer 100 streams of each direction. A stream is free when its end is acknowledged.
 #[test]
 fn requests_beyond_the_limit_of_streams_wait() {
     for stack in STACKS {
@@ -45,7 +45,8 @@ fn responses_stay_within_the_windows_of_the_client() {
             network.run();
             loaded(&network);
             let least = Duration::from_millis(20 * (round_trips + 1));
-            // credit is given for no less than an eighth of a window, and comes late by a timer's two milliseconds
+            // credit is granted for no less than an eighth of a window, up to two milliseconds late because
+            // of timers
             let most = Duration::from_millis(50) + Duration::from_millis(22 * round_trips) * 8 / 7 * 2;
             let taken = load_time(&network);
             assert!((least..most).contains(&taken), "{stack}, {count}: {taken:?} of {least:?} to {most:?}");
@@ -53,7 +54,7 @@ fn responses_stay_within_the_windows_of_the_client() {
     }
 }
 
-/// A send window of 20 kB is less than any response here: writes wait until what was sent is acknowledged.
+/// A send window of 20 kB is less than any response here: writes wait for acknowledgements.
 #[test]
 fn responses_wait_for_the_send_window_of_the_server() {
     for stack in STACKS {

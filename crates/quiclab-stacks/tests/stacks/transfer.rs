@@ -1,4 +1,4 @@
-//! Downloads are complete, exact and as fast as the network allows; they fail where they must.
+//! Downloads are complete, exact and as fast as the network allows; failures are reported.
 
 use crate::STACKS;
 use crate::network::{Fate, Setup, config, statistic};
@@ -87,10 +87,10 @@ fn a_download_of_a_duration_ends_then() {
         network.run();
         let progress = network.client.progress();
         let (end, finished) = (Time::from_nanos(1_700_000_000), progress.finished.unwrap());
-        // the end passes a queue of at most 100 packets and the link
+        // the last byte passes a queue of at most 100 packets and the link
         let queue = rate.time_for(ByteCount::from_bytes(100 * 1228));
         assert!(finished > end && finished <= end + queue + Duration::from_millis(11), "{stack}: {finished}");
-        // no more than the link carries, and at least half of it
+        // at most the rate of the link, and at least half of it
         let most = rate.bytes_in(duration).bytes();
         assert!(
             (most / 2..most).contains(&progress.delivered_bytes),

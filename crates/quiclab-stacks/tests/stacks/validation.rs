@@ -1,4 +1,4 @@
-//! What cannot be run is refused, with field, value and what is allowed.
+//! Configurations that cannot be run are rejected with field, value and allowed values.
 
 use crate::network::{config, download};
 use crate::{STACKS, validate};
@@ -12,7 +12,7 @@ use quiclab_transport::stack::build;
 #[test]
 fn values_out_of_range_are_named() {
     type Change = fn(&mut EndpointConfig);
-    // what depends on the stack or on several options; limits of single options are those of scenarios
+    // rules that depend on the stack or on several options; limits of single options are those of scenarios
     let cases: [(&str, &str, Change); 4] = [
         ("initial_window", "1200 B", |c| c.initial_window = Some(ByteCount::from_bytes(1200))),
         ("initial_window", "4 GiB", |c| c.initial_window = Some(ByteCount::from_bytes(1 << 32))),
@@ -102,7 +102,7 @@ fn workload_and_addresses_are_checked() {
     assert!(error(FiveTuple::default(), &download(1)).unwrap().contains("tuple.destination"));
     let mixed = FiveTuple::new(tuple.protocol(), "[2001:db8::1]:443".parse().unwrap(), tuple.destination());
     assert!(error(mixed, &download(1)).unwrap().contains("tuple.source"));
-    // eight bytes hold no number and time
+    // eight bytes have no room for number and time
     let ping = Workload::Ping {
         size: ByteCount::from_bytes(8),
         count: 1,

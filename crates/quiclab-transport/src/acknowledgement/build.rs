@@ -1,9 +1,9 @@
-//! From a scenario's option to a policy.
+//! Construction of a policy from a scenario's option.
 
 use super::{AckPolicy, Every, Frequency, RttFraction, Timer};
 use crate::options::Acknowledgement;
 
-/// The policy that `acknowledgement` describes, for a space whose packets may wait.
+/// Builds the policy that `acknowledgement` describes, for a space whose packets may wait.
 #[must_use]
 pub fn build(acknowledgement: &Acknowledgement) -> Box<dyn AckPolicy> {
     match *acknowledgement {
@@ -28,7 +28,8 @@ mod tests {
 
     const DELAY: Duration = Duration::from_millis(20);
 
-    /// When an acknowledgement is due after each of the packets `from..`, which arrive at 0 ms, srtt 40 ms.
+    /// Due times of the acknowledgement after each of the packets `from..`, which arrive at 0 ms with srtt 40
+    /// ms.
     fn dues(option: Acknowledgement, from: u64) -> [u64; 5] {
         let mut policy = build(&option);
         let mut number = from;

@@ -58,7 +58,7 @@ pub enum Acknowledgement {
 }
 
 impl Acknowledgement {
-    /// Longest wait before a packet is acknowledged, unless the peer asks for another one.
+    /// Maximum delay of an acknowledgement, unless the peer requests another.
     #[must_use]
     pub const fn delay(&self) -> Duration {
         match *self {

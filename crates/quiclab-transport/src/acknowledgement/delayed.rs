@@ -1,30 +1,30 @@
 //! Delayed acknowledgements of TCP (RFC 9293 section 3.8.6.3, RFC 5681 section 4.2; Linux
 //! `tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_send_delayed_ack`, `tcp_cleanup_rbuf`).
 //!
-//! Every second full segment is acknowledged at once, one alone after the delayed-ACK timeout, which
+//! Every second full segment is acknowledged at once, a single one after the delayed-ACK timeout, which
 //! follows the gaps between segments. At the start, after pauses and after duplicates every segment is
-//! acknowledged (quick mode), unless the connection answers what it receives (pingpong): then the ACK
-//! is sent with the answer. Behind a gap, ACKs beyond the third at one position may be merged.
+//! acknowledged (quick mode), unless the connection responds to received data (pingpong): then the ACK is
+//! sent with the response. Behind a gap, ACKs beyond the third at one position may be merged.
 //!
 //! | | RFC 5681, 9293 | Linux | here |
 //! |---|---|---|---|
 //! | wait | < 500 ms | 40 to 200 ms, adapted | as Linux |
 //! | behind a gap | each at once | first three, then merged for 5 % of the RTT (33 % since 6.18), 1 ms at most | as Linux |
 //! | gap filled | at once | at once when nothing is out of order any more | as Linux |
-//! | pingpong | | after 1 answer (3 from 5.1 to 5.19) | after 1 |
-//! | merged ACK before a distant block changes | | leaves before the change | leaves after it |
+//! | pingpong | | after 1 response (3 from 5.1 to 5.19) | after 1 |
+//! | merged ACK before a distant block changes | | sent before the change | sent after it |
 //! | full segment with PSH | | acknowledged when it is read, since 6.6 | by release |
 //! | quick mode counts | | segments sent (since 6.6 only with an ACK due) | as 6.6 |
 //! | clock of the gaps | | jiffies | nanoseconds |
 //! | end of a wait | | a tick | as Linux |
 //!
-//! Receivers that are not Linux count, and wait for a fixed time ([`TcpAckRule`]):
+//! Receivers other than Linux count, and wait for a fixed time ([`TcpAckRule`]):
 //!
 //! | | FreeBSD `DELAY_ACK` | Windows | macOS `tcp_cc_delay_ack`, `tcp_output` | here |
 //! |---|---|---|---|---|
 //! | counts | segments | segments | bytes, in full segments | as the system |
-//! | at once besides | gaps, duplicates | | gaps, duplicates, 16 ACKs after them, after a wait and at the start; PSH that is read | as the system; Windows as FreeBSD |
-//! | application that reads late | | | fewer ACKs, two per RTT at least | applications read at once |
+//! | at once besides | gaps, duplicates | | gaps, duplicates, 16 ACKs after them, after a wait and at the start; PSH when read | as the system; Windows as FreeBSD |
+//! | application that reads late | | | fewer ACKs, at least two per RTT | applications read at once |
 //! | larger window | when a quarter of the buffer is free | | at once | as Linux |
 
 #[cfg(test)]
@@ -35,9 +35,9 @@ use quiclab_core::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Duplicates that are not merged at a position (Linux `TCP_FASTRETRANS_THRESH`).
+/// Maximum number of duplicates at a position that are not merged (Linux `TCP_FASTRETRANS_THRESH`).
 const UNMERGED: u8 = 3;
-/// First guess of the peer's segment payload, its smallest (Linux `TCP_MSS_DEFAULT`, `TCP_MIN_MSS`).
+/// Initial estimate of the peer's segment payload, and its minimum (Linux `TCP_MSS_DEFAULT`, `TCP_MIN_MSS`).
 const FIRST_PAYLOAD: u64 = 536;
 const MIN_PAYLOAD: u64 = 88;
 
@@ -57,11 +57,11 @@ pub enum TcpAckRule {
 /// Parameters, in the terms of `TcpOptions`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// What makes an acknowledgement due at once.
+    /// Rule by which an acknowledgement is due at once.
     pub rule: TcpAckRule,
-    /// Number of segments of which the last one is acknowledged at once.
+    /// Number of segments after which an acknowledgement is due at once.
     pub segments: u32,
-    /// Shortest and longest wait; the longest one is that of all rules but Linux's.
+    /// Minimum delay. Rules other than Linux's use the maximum only.
     pub min_delay: Duration,
     /// Maximum delay.
     pub max_delay: Duration,
@@ -69,9 +69,9 @@ pub struct Settings {
     pub quick_acks: u32,
     /// Maximum number of ACKs merged into one; 0: none.
     pub compressed_acks: u32,
-    /// Longest wait of merged ACKs, and the same as a share of the RTT in percent.
+    /// Maximum delay of merged ACKs.
     pub compressed_delay: Duration,
-    /// ... in percent.
+    /// Maximum delay of merged ACKs as a share of the RTT in percent.
     pub compressed_percent: u32,
     /// Retransmission timeout as the receiver estimates it: this plus srtt.
     pub min_rto: Duration,
@@ -79,47 +79,47 @@ pub struct Settings {
     pub initial_rto: Duration,
     /// Payload of a full segment in bytes.
     pub payload: u64,
-    /// Ticks of the kernel, at which delayed acknowledgements leave.
+    /// Ticks of the kernel, at which delayed acknowledgements are sent.
     pub ticks: Ticks,
-    /// What was read up to the end of a write is acknowledged at once.
+    /// Whether data read up to the end of a write are acknowledged at once.
     pub at_reads: bool,
-    /// A full segment that ends a write counts as the end of it, as a shorter one does.
+    /// Whether a full segment that ends a write counts as its end, as a shorter one does.
     pub full_pushes: bool,
 }
 
-/// A segment that arrived: in order, or measured although it is not.
+/// Segment that arrived in order, or is measured although it did not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// Its payload in bytes.
     pub payload: u64,
-    /// Bytes of its TCP header that only some segments have (SACK): they make the payload smaller.
+    /// Bytes of its TCP header that only some segments have (SACK), at the expense of the payload.
     pub extra_header: u64,
-    /// It ends a write of the application (PSH) or the stream (FIN).
+    /// Whether it ends a write of the application (PSH) or the stream (FIN).
     pub ends_write: bool,
-    /// PSH alone.
+    /// Whether PSH is set.
     pub push: bool,
     /// Receive window announced last in bytes.
     pub window: u64,
 }
 
-/// State of the receiver after a segment or a read, from which to decide.
+/// State of the receiver after a segment or a read, on which decisions are based.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Position expected next.
+    /// Next position expected.
     pub next: u64,
     /// Bytes received in order since the last ACK sent.
     pub unacknowledged: u64,
-    /// The window that would be announced is not smaller than the last one, or nothing is unread.
+    /// Whether the window to be announced is not smaller than the last one, or all data are read.
     pub window_advances: bool,
-    /// Something is held behind a gap.
+    /// Whether data are held behind a gap.
     pub out_of_order: bool,
-    /// SACK is in use.
+    /// Whether SACK is in use.
     pub sack: bool,
     /// RTT as measured by the receiver.
     pub rtt: Option<Duration>,
 }
 
-/// When to acknowledge.
+/// State of delayed acknowledgements.
 #[derive(Clone, Copy, Debug)]
 pub struct DelayedAck {
     settings: Settings,
@@ -127,27 +127,27 @@ pub struct DelayedAck {
     timeout: Duration,
     /// Segments still to be acknowledged one by one.
     quick: u32,
-    /// Segments in order since the last acknowledgement.
+    /// Segments received in order since the last acknowledgement.
     segments: u32,
-    /// The connection answers what it receives.
+    /// Whether the connection responds to received data.
     pingpong: bool,
-    /// Last data in order.
+    /// Time of the last data in order.
     received: Time,
     srtt: Option<Duration>,
     /// Payload of the peer's full segments, and of the last one that was smaller.
     segment: u64,
     smaller: u64,
-    /// Something is to be acknowledged, some time.
+    /// Whether an acknowledgement is pending.
     scheduled: bool,
-    /// ... at once, by rule.
+    /// Whether the rule requires one at once.
     required: bool,
-    /// A write of the application has ended, twice.
+    /// Whether a write of the application has ended, and whether two have.
     pushed: bool,
     pushed_again: bool,
-    /// Decided: at once, since when.
+    /// Time at which an immediate acknowledgement was decided.
     immediate: Option<Time>,
     delayed: Option<Time>,
-    /// ACKs merged, and when they leave.
+    /// ACKs merged, and the time at which they are sent.
     merged: u32,
     merged_until: Option<Time>,
     /// Duplicates acknowledged at once at a position.
@@ -156,7 +156,7 @@ pub struct DelayedAck {
 }
 
 impl DelayedAck {
-    /// The policy of a new connection with a first receive window of `window` bytes.
+    /// Makes the policy of a new connection with an initial receive window of `window` bytes.
     #[must_use]
     pub fn new(settings: Settings, window: u64) -> Self {
         Self {
@@ -200,7 +200,7 @@ impl DelayedAck {
         self.delayed.is_some()
     }
 
-    /// Smoothed RTT of the sending half.
+    /// Sets the smoothed RTT of the sending half.
     pub fn set_srtt(&mut self, srtt: Option<Duration>) {
         self.srtt = srtt;
     }
@@ -209,25 +209,25 @@ impl DelayedAck {
         self.srtt.map_or(self.settings.initial_rto, |srtt| srtt + self.settings.min_rto)
     }
 
-    /// Something has arrived that must be acknowledged at some time.
+    /// Notes data that must be acknowledged eventually.
     pub fn schedule(&mut self) {
         self.scheduled = true;
     }
-    /// ... at the next decision.
+    /// Requires an acknowledgement at the next decision.
     pub fn require(&mut self) {
         self.scheduled = true;
         self.required = true;
     }
-    /// What is to be acknowledged is not to wait (`ICSK_ACK_NOW`).
+    /// Makes a pending acknowledgement immediate (`ICSK_ACK_NOW`).
     pub fn hasten(&mut self) {
         self.required = true;
     }
-    /// ... now: a window update, an unacceptable segment.
+    /// Acknowledges now: for a window update or an unacceptable segment.
     pub fn acknowledge_now(&mut self, now: Time) {
         self.immediate.get_or_insert(now);
     }
 
-    /// Data has arrived in order: the timeout follows the gap to the last (`tcp_event_data_recv`).
+    /// Handles data in order: the timeout follows the gap to the previous data (`tcp_event_data_recv`).
     pub fn on_data(&mut self, now: Time, arrival: &Arrival) {
         self.schedule();
         self.measure_segment(arrival);
@@ -251,7 +251,7 @@ impl DelayedAck {
         } else if gap < self.timeout {
             self.timeout = (self.timeout / 2 + gap).min(self.rto());
         } else if gap > self.rto() {
-            // the sender seems to start slowly again
+            // the sender is presumably in slow start again
             self.raise_quick(arrival.window);
         }
         self.received = now;
@@ -292,11 +292,12 @@ impl DelayedAck {
         };
         self.quick = self.quick.max(segments.min(most));
     }
-    /// A duplicate, or data outside the window: the sender's picture is wrong (`tcp_enter_quickack_mode`).
+    /// Enters quick mode after a duplicate or data outside the window: the sender's state is wrong
+    /// (`tcp_enter_quickack_mode`).
     pub fn enter_quick_mode(&mut self, window: u64) {
         self.enter_short_quick_mode(window, self.settings.quick_acks);
     }
-    /// The same for at most `most` segments.
+    /// Enters quick mode for at most `most` segments.
     pub fn enter_short_quick_mode(&mut self, window: u64, most: u32) {
         if !self.is_linux() {
             self.quick = self.settings.quick_acks;
@@ -307,18 +308,18 @@ impl DelayedAck {
         self.timeout = self.settings.min_delay;
         self.schedule();
     }
-    /// The window has grown: the sender should hear of it (`tcp_grow_window`).
+    /// Handles an increase of the window, which the sender should learn of (`tcp_grow_window`).
     pub fn on_window_grown(&mut self) {
         self.quick |= u32::from(self.is_linux());
     }
-    /// Little room is left: ACKs need not come quickly (`__tcp_select_window`).
+    /// Handles a lack of space: ACKs need not be quick (`__tcp_select_window`).
     pub fn on_little_room(&mut self) {
         if self.is_linux() {
             self.quick = 0;
         }
     }
 
-    /// A segment has been taken in: acknowledge it now, or when (`__tcp_ack_snd_check`)?
+    /// Decides after a segment whether to acknowledge it now or later (`__tcp_ack_snd_check`).
     pub fn decide(&mut self, now: Time, state: &State) {
         if !self.scheduled {
             return;
@@ -333,7 +334,7 @@ impl DelayedAck {
         if state.out_of_order { self.merge(now, state) } else { self.delay(now) }
     }
 
-    /// So many segments have arrived in order that they do not wait.
+    /// Whether enough segments have arrived in order for an acknowledgement at once.
     fn is_enough(&self, state: &State) -> bool {
         match self.settings.rule {
             TcpAckRule::Segments => self.segments >= self.settings.segments,
@@ -362,8 +363,8 @@ impl DelayedAck {
         }
     }
 
-    /// "The receiver SHOULD send an immediate duplicate ACK when an out-of-order segment arrives"
-    /// (RFC 5681 section 4.2): the first three at a position do, which is what fast retransmit needs.
+    /// "The receiver SHOULD send an immediate duplicate ACK when an out-of-order segment arrives" (RFC 5681
+    /// section 4.2): this holds for the first three at a position, as fast retransmit needs.
     fn merge(&mut self, now: Time, state: &State) {
         if !state.sack || self.merged >= self.settings.compressed_acks {
             return self.acknowledge_now(now);
@@ -387,7 +388,7 @@ impl DelayedAck {
         }
     }
 
-    /// A block changes that merged ACKs might push out of the option: they leave
+    /// Sends merged ACKs before a change of a block that they might push out of the option
     /// (`tcp_sack_compress_send_ack`).
     pub fn flush_merged(&mut self, now: Time) {
         if self.merged > 0 {
@@ -395,7 +396,7 @@ impl DelayedAck {
         }
     }
 
-    /// The application has read everything, `bytes` (`tcp_cleanup_rbuf`).
+    /// Handles a read of all data, `bytes`, by the application (`tcp_cleanup_rbuf`).
     pub fn on_read(&mut self, now: Time, bytes: u64, state: &State) {
         let end_of_write = self.pushed_again || (self.pushed && !self.pingpong);
         let emptied = self.settings.at_reads && bytes > 0 && end_of_write && !state.out_of_order;
@@ -404,7 +405,8 @@ impl DelayedAck {
         }
     }
 
-    /// When an acknowledgement must leave; not after now: at once; `None`: nothing to acknowledge.
+    /// Time at which an acknowledgement must be sent, at once if it is not in the future; `None`: nothing to
+    /// acknowledge.
     #[must_use]
     pub fn due(&self) -> Option<Time> {
         self.immediate.or(match (self.delayed, self.merged_until) {
@@ -413,7 +415,7 @@ impl DelayedAck {
         })
     }
 
-    /// An acknowledgement of everything has left, `pure` or with data (`tcp_event_ack_sent`).
+    /// Handles the departure of an acknowledgement of all data, `pure` or with data (`tcp_event_ack_sent`).
     pub fn on_ack_sent(&mut self, now: Time, pure: bool) {
         let expired = self.delayed.is_some_and(|deadline| deadline <= now);
         if pure && self.immediate.is_none() && self.scheduled && expired {
@@ -444,7 +446,8 @@ impl DelayedAck {
         self.merged_until = None;
     }
 
-    /// New data leaves: an answer, if it follows data within the timeout (`tcp_event_data_sent`).
+    /// Handles new data that is sent: a response, if it follows received data within the timeout
+    /// (`tcp_event_data_sent`).
     pub fn on_data_sent(&mut self, now: Time) {
         if !self.is_linux() {
             // tcp_output of macOS

@@ -1,6 +1,6 @@
-//! Acknowledge every n packets, or after a delay (RFC 9000 sections 13.2.1 and 13.2.2).
+//! Acknowledgement of every n packets, or after a delay (RFC 9000 sections 13.2.1 and 13.2.2).
 //!
-//! | What | Here | RFC 9000 |
+//! | Aspect | Here | RFC 9000 |
 //! | --- | --- | --- |
 //! | packets | each n-th ack-eliciting one | "SHOULD send an ACK frame after receiving at least two ack-eliciting packets" |
 //! | delay | counted from the first packet not acknowledged | "MUST acknowledge all ack-eliciting [...] packets within its advertised max_ack_delay" |
@@ -11,7 +11,7 @@
 use super::{AckPolicy, Arrival, Pending};
 use quiclab_core::{Duration, Time};
 
-/// A policy that counts packets.
+/// Policy that counts packets.
 #[derive(Clone, Debug)]
 pub struct Every {
     packets: u32,

@@ -1,28 +1,28 @@
-//! Acknowledge as the peer asks: ACK_FREQUENCY and IMMEDIATE_ACK (draft-ietf-quic-ack-frequency-11
-//! sections 4 to 6).
+//! Acknowledgement as requested by the peer: ACK_FREQUENCY and IMMEDIATE_ACK
+//! (draft-ietf-quic-ack-frequency-11 sections 4 to 6).
 //!
-//! | What | Here | draft |
+//! | Aspect | Here | draft |
 //! | --- | --- | --- |
 //! | before the first request | every second packet, max_ack_delay, gaps and CE at once | RFC 9000 section 13.2.1 |
 //! | Ack-Eliciting Threshold t | at once when more than t packets wait | the same |
-//! | Reordering Threshold r >= 2 | at once when it makes the sender see a new loss | section 6.2, see below |
+//! | Reordering Threshold r >= 2 | at once when the sender detects a new loss by it | section 6.2, see below |
 //! | r = 1, r = 0 | at once on any gap; never | the same |
-//! | CE mark | at once if the packet before had none | section 6.3 |
+//! | CE mark | at once if the previous packet had none | section 6.3 |
 //! | an obsolete request | ignored, by its sequence number | section 4 |
 //!
 //! Section 6.2: with r >= 2 the *largest reported* number is the largest acknowledged - r + 1: the sender,
-//! whose packet threshold is r, has seen the loss of all below it. What is missing from there to the
-//! largest received is unreported; when the largest received is r or more above the smallest unreported
-//! missing one, an acknowledgement leaves at once. (quinn excludes the largest reported number itself, of
-//! which no sender can have seen the loss; here it counts.)
+//! whose packet threshold is r, has detected the loss of all below it. Missing numbers from there to the
+//! largest received are unreported; when the largest received is r or more above the smallest of these, an
+//! acknowledgement is sent at once. (quinn excludes the largest reported number itself, whose loss no sender
+//! can have detected; here it counts.)
 
 use super::{AckPolicy, AckRequest, Arrival};
 use quiclab_core::{Duration, Time};
 
-/// A policy that the peer sets.
+/// Policy that the peer sets.
 #[derive(Clone, Debug)]
 pub struct Frequency {
-    /// What holds.
+    /// Parameters in effect.
     threshold: u64,
     max_ack_delay: Duration,
     reordering_threshold: u64,
@@ -30,11 +30,11 @@ pub struct Frequency {
     sequence: Option<u64>,
     /// Ack-eliciting packets not acknowledged.
     pending: u64,
-    /// When the first of them arrived; `None`: there are none.
+    /// Arrival time of the first of them; `None`: there are none.
     first: Option<Time>,
-    /// When an acknowledgement was found to be due at once; `None`: not at once.
+    /// Time since which an acknowledgement is due at once; `None`: not at once.
     at_once: Option<Time>,
-    /// Whether the last ack-eliciting packet carried a CE mark.
+    /// Whether the last ack-eliciting packet had a CE mark.
     ce: bool,
     /// Largest number received; `None` before the first packet.
     largest: Option<u64>,
@@ -42,15 +42,15 @@ pub struct Frequency {
     largest_eliciting: u64,
     /// Largest number acknowledged; `None` before the first acknowledgement.
     largest_acked: Option<u64>,
-    /// Missing numbers, those only that are unreported: ranges (first, last), ascending.
+    /// Missing numbers that are unreported: ranges (first, last), ascending.
     missing: Vec<(u64, u64)>,
 }
 
-/// Maximum number of ranges of missing numbers that are kept; the oldest are given up first.
+/// Maximum number of ranges of missing numbers that are kept; the oldest are discarded first.
 const MAX_RANGES: usize = 256;
 
 impl Frequency {
-    /// Acknowledges as RFC 9000 says, within `max_ack_delay`, until the peer asks for something else.
+    /// Acknowledges as in RFC 9000, within `max_ack_delay`, until the peer requests another policy.
     #[must_use]
     pub fn new(max_ack_delay: Duration) -> Self {
         Self {
@@ -69,16 +69,16 @@ impl Frequency {
         }
     }
 
-    /// The delay that holds: what the peer may count on in its PTO.
+    /// Delay in effect, on which the peer may rely in its PTO.
     #[must_use]
     pub fn max_ack_delay(&self) -> Duration {
         self.max_ack_delay
     }
 
-    /// Notes that `number` arrived.
+    /// Records the arrival of `number`.
     fn receive(&mut self, number: u64) {
         let Some(largest) = self.largest else {
-            // nothing is missing before the first packet: there was none to be out of order with
+            // nothing is missing before the first packet
             self.largest = Some(number);
             return;
         };
@@ -118,7 +118,7 @@ impl Frequency {
         })
     }
 
-    /// Forgets the missing numbers below the largest reported one: their loss has been seen.
+    /// Forgets the missing numbers below the largest reported one: their loss has been detected.
     fn forget_reported(&mut self) {
         let Some(acked) = self.largest_acked else { return };
         let reported = (acked + 1).saturating_sub(self.reordering_threshold.max(1));
@@ -206,7 +206,7 @@ mod tests {
         policy
     }
 
-    /// Packets that arrive in turn, one each microsecond; those after which an acknowledgement left.
+    /// Delivers packets in turn, one each microsecond; returns those after which an acknowledgement was sent.
     fn acknowledged(policy: &mut Frequency, numbers: &[u64]) -> Vec<u64> {
         let mut result = Vec::new();
         let mut largest = None;
@@ -275,11 +275,11 @@ mod tests {
         assert_eq!(acknowledged(&mut policy(100, 25, 3), &numbers), [5, 9, 10]);
     }
 
-    /// 2 arrives before 5: the gap is filled in time and nothing leaves.
+    /// 2 arrives before 5: the gap is filled in time and nothing is sent.
     #[test]
     fn a_gap_that_is_filled_in_time_is_not_reported() {
         assert_eq!(acknowledged(&mut policy(100, 25, 3), &[0, 1, 3, 4, 2, 5, 6, 7]), [0u64; 0]);
-        // with r = 1 each packet out of order is, also the one that fills the gap; with 0 none
+        // with r = 1 each packet out of order is, including the one that fills the gap; with 0 none
         assert_eq!(acknowledged(&mut policy(100, 25, 1), &[0, 1, 3, 4, 2, 5, 6, 7]), [3, 2]);
         assert_eq!(acknowledged(&mut policy(100, 25, 0), &[0, 1, 3, 4, 2, 5, 90, 91]), [0u64; 0]);
     }
@@ -322,15 +322,15 @@ mod tests {
     }
 
     proptest! {
-        /// Against the definition, with a set of all numbers received: an acknowledgement leaves exactly
-        /// when a sender with a packet threshold of r would see a loss that it has not seen.
+        /// Compared with the definition, with a set of all numbers received: an acknowledgement is sent
+        /// exactly when a sender with a packet threshold of r would detect a new loss.
         #[test]
         fn it_reports_exactly_what_a_sender_would_take_for_lost(
             reordering in 2u64..6,
             steps in prop::collection::vec(0u64..7, 1..80),
         ) {
             let mut policy = policy(1_000_000, 25, reordering);
-            // a permutation with losses: some numbers are held back, some are never sent
+            // a permutation with losses: some numbers are delayed, some are never sent
             let mut numbers = Vec::new();
             let mut held = Vec::new();
             for (number, step) in steps.iter().enumerate() {

@@ -1,12 +1,12 @@
-//! Acknowledge after a fraction of the RTT, or a number of packets: ACK decimation, as in Chromium
+//! Acknowledgement after a fraction of the RTT, or a number of packets: ACK decimation, as in Chromium
 //! (`QuicReceivedPacketManager::MaybeUpdateAckTimeout`).
 //!
-//! | What | Here (`chromium`) | Chromium |
+//! | Aspect | Here (`chromium`) | Chromium |
 //! | --- | --- | --- |
 //! | first 100 packets | every 2, or max_ack_delay | the same (`kMinReceivedBeforeAckDecimation`), by packet number |
 //! | after them | every 10, or RTT / 4, at most max_ack_delay | the same (`kMaxRetransmittablePacketsBeforeAck`, 0.25) |
-//! | which RTT | smoothed; unknown: max_ack_delay | smallest |
-//! | shortest delay | 1 ms | `kAlarmGranularity`, 1 ms |
+//! | RTT | smoothed; unknown: max_ack_delay | minimum |
+//! | minimum delay | 1 ms | `kAlarmGranularity`, 1 ms |
 //! | a new gap | the packet after it and the next three at once | the same (`kMaxPacketsAfterNewMissing`, 4) |
 //! | a gap is filled | at once | at once if the gap has been reported |
 //! | CE mark | at once | at once |
@@ -14,25 +14,25 @@
 use super::{AckPolicy, Arrival, Pending};
 use quiclab_core::{Duration, Time};
 
-/// A policy that waits for a fraction of the RTT.
+/// Policy that waits for a fraction of the RTT.
 #[derive(Clone, Debug)]
 pub struct RttFraction {
     /// Fraction of the smoothed RTT.
     fraction: f64,
-    /// Packets acknowledged at once, when so many are waiting.
+    /// Number of waiting packets that are acknowledged at once.
     packets: u32,
     max_ack_delay: Duration,
     min_ack_delay: Duration,
-    /// Packet number from which on the above holds; before it, every second packet is acknowledged.
+    /// Packet number from which the above applies; before it, every second packet is acknowledged.
     from_number: u64,
-    /// Packets acknowledged at once, from the first after a new gap on.
+    /// Number of packets acknowledged at once after a new gap.
     after_gap: u32,
-    /// How many of these are still to come.
+    /// Number of these that remain.
     left_after_gap: u32,
     pending: Pending,
 }
 
-/// Packets before an acknowledgement while decimation does not hold (RFC 9000 section 13.2.2).
+/// Number of packets before an acknowledgement while decimation does not apply (RFC 9000 section 13.2.2).
 const EARLY_PACKETS: u32 = 2;
 
 impl RttFraction {
@@ -52,14 +52,14 @@ impl RttFraction {
         }
     }
 
-    /// As Chromium's QUIC; its `max_ack_delay` is 25 ms.
+    /// Policy of Chromium's QUIC; its `max_ack_delay` is 25 ms.
     #[must_use]
     pub fn chromium(max_ack_delay: Duration) -> Self {
         Self::new(0.25, 10, max_ack_delay).decimating_from(100)
     }
 
-    /// As Chromium does it: from packet `number` on, after 1 ms at least, and four packets at once after a
-    /// new gap.
+    /// Starts decimation at packet `number` as in Chromium: after at least 1 ms, and four packets at once
+    /// after a new gap.
     #[must_use]
     pub fn decimating_from(self, number: u64) -> Self {
         Self { min_ack_delay: Duration::from_millis(1), from_number: number, after_gap: 4, ..self }

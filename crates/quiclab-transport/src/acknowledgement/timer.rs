@@ -1,7 +1,7 @@
-//! Acknowledge by a timer only (aioquic `QuicConnection.receive_datagram`: `if space.ack_at is None:
+//! Acknowledgement by a timer only (aioquic `QuicConnection.receive_datagram`: `if space.ack_at is None:
 //! space.ack_at = now + self._ack_delay`).
 //!
-//! | What | Here | aioquic | RFC 9000 section 13.2 |
+//! | Aspect | Here | aioquic | RFC 9000 section 13.2 |
 //! | --- | --- | --- | --- |
 //! | delay | counted from the first packet not acknowledged | the same, 1 ms | at most max_ack_delay |
 //! | every second packet, a gap, a CE mark | wait for the timer | the same | at once |
@@ -9,11 +9,11 @@
 use super::{AckPolicy, Arrival};
 use quiclab_core::{Duration, Time};
 
-/// A policy that waits, whatever arrives.
+/// Policy that waits regardless of arrivals.
 #[derive(Clone, Debug)]
 pub struct Timer {
     delay: Duration,
-    /// `None`: nothing to acknowledge.
+    /// Time at which the acknowledgement is due; `None`: nothing to acknowledge.
     due: Option<Time>,
 }
 

@@ -1,20 +1,20 @@
-//! BBR: the window and the pacing rate follow a model of the path. Version 3 is in `v3`; the rest is about version 1,
-//! which does not look at losses.
+//! BBR: the window and the pacing rate follow a model of the path. Version 3 is in `v3`; the rest is about
+//! version 1, which ignores losses.
 //!
 //! The model (Cardwell, Cheng, Gunn, Yeganeh, Jacobson: "BBR: Congestion-Based Congestion Control", ACM Queue
-//! 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00) has two numbers, which cannot be measured
-//! at the same time: the bandwidth of the bottleneck, as the largest delivery rate of ten round trips,
-//! and the RTT without queue, as the smallest of ten seconds. Their product (BDP) is what must be in
+//! 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00) has two numbers, which cannot be measured at
+//! the same time: the bandwidth of the bottleneck, as the maximum delivery rate of ten round trips, and the
+//! RTT without queue, as the minimum of ten seconds. Their product (BDP) is the amount that must be in
 //! flight. Four states:
 //!
 //! ```text
 //! STARTUP    2.885 times the bandwidth, until it has grown by less than 25 % for three rounds
 //! DRAIN      1/2.885 times, until no more than the BDP is in flight
 //! PROBE_BW   1.25, 0.75 and six times 1, about one RTT each
-//! PROBE_RTT  four packets in flight for 200 ms and a round, when the smallest RTT is 10 s old
+//! PROBE_RTT  four packets in flight for 200 ms and a round, when the minimum RTT is 10 s old
 //! ```
 //!
-//! Three implementations; each file says which version was read and what is left out:
+//! Three implementations; each file says which version was read and what is omitted:
 //!
 //! |                   | [`BbrLinux`]             | [`BbrChromium`]               | [`BbrPicoquic`]              |
 //! |-------------------|--------------------------|-------------------------------|------------------------------|
@@ -29,7 +29,7 @@
 //! | 0.75 ends         | after an RTT or at the BDP | after an RTT or at the BDP | after an RTT, if at the BDP  |
 //! | window            | 2 BDP + aggregation + 3 quanta, even | 2 BDP + aggregation | 2 BDP + 3 quanta             |
 //! | recovery          | one round of conservation, then slow start; window restored | after startup, a second window: conservation, then growth | none; losses above 20 %: half |
-//! | timeout           | what is in flight + 1    | nothing                       | 2 x 1536 B, drain            |
+//! | timeout           | in flight + 1            | nothing                       | 2 x 1536 B, drain            |
 //! | PROBE_RTT         | 10 s, ends on the clock  | the same, one packet more     | 10 s and 20 RTT; 5 % tolerance |
 //! | quantum           | 1 ms, 1 or 2 to 127 packets | the pacer's                | 1, 2 packets, 1 ms up to 64 KiB |
 //! | policer (lt_bw)   | yes                      | no                            | yes, differs (`policer.rs`)   |
@@ -54,18 +54,18 @@ pub use v3::{BbrV3, Offload};
 use crate::congestion::Phase;
 use quiclab_core::{ByteCount, DataRate, Duration, Time};
 
-/// Rounds over which the bandwidth is the maximum: a gain cycle and two (`bbr_bw_rtts`,
+/// Number of rounds of the maximum filter of the bandwidth: a gain cycle and two rounds (`bbr_bw_rtts`,
 /// `kBandwidthWindowSize`, `BBR_BTL_BW_FILTER_LENGTH`).
 const BANDWIDTH_ROUNDS: u64 = 10;
-/// How long a smallest RTT is valid (`bbr_min_rtt_win_sec`, `kMinRttExpiry`, `BBR_PROBE_RTT_INTERVAL`).
+/// Time for which a minimum RTT is valid (`bbr_min_rtt_win_sec`, `kMinRttExpiry`, `BBR_PROBE_RTT_INTERVAL`).
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
-/// Shortest time with the smallest window (`bbr_probe_rtt_mode_ms`, `kProbeRttTime`).
+/// Minimum time with the minimum window (`bbr_probe_rtt_mode_ms`, `kProbeRttTime`).
 const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
-/// Smallest window in packets (`bbr_cwnd_min_target`, `kDefaultMinimumCongestionWindow`).
+/// Minimum window in packets (`bbr_cwnd_min_target`, `kDefaultMinimumCongestionWindow`).
 const MIN_WINDOW_PACKETS: u64 = 4;
 /// Rounds without growth by a quarter after which the pipe is full (`bbr_full_bw_cnt`).
 const FULL_ROUNDS: u32 = 3;
-/// Phases of the gain cycle.
+/// Number of phases of the gain cycle.
 const CYCLE: usize = 8;
 
 /// State of BBR.
@@ -88,17 +88,17 @@ impl Mode {
     }
 }
 
-/// Whether the pipe is full: the bandwidth has not grown by a quarter for three rounds.
+/// Detection of a full pipe: the bandwidth has not grown by a quarter for three rounds.
 #[derive(Clone, Copy, Debug, Default)]
 struct FullPipe {
     reached: bool,
-    /// Bandwidth that was the last to have grown, and the rounds since.
+    /// Last bandwidth that had grown, and the number of rounds since.
     bandwidth: u64,
     rounds: u32,
 }
 
 impl FullPipe {
-    /// A round ends with `bandwidth`; `has_grown` compares it with the bandwidth before.
+    /// Handles the end of a round with `bandwidth`; `has_grown` compares it with the previous bandwidth.
     fn on_round(&mut self, bandwidth: u64, has_grown: impl FnOnce(u64) -> bool) {
         if has_grown(self.bandwidth) {
             (self.bandwidth, self.rounds) = (bandwidth, 0);
@@ -109,31 +109,31 @@ impl FullPipe {
     }
 }
 
-/// Detects that sending starts again after the application had nothing to send. (Linux asks the socket
-/// for `CA_EVENT_TX_START` and `app_limited`; a controller here sees packets only.)
+/// Detection of a restart after the application had nothing to send. (Linux uses `CA_EVENT_TX_START` and
+/// `app_limited` of the socket; a controller here receives only packets.)
 #[derive(Clone, Copy, Debug, Default)]
 struct Idle {
-    /// When the next packet could have left: `None` before the first.
+    /// Time at which the next packet could have been sent; `None` before the first.
     ready: Option<Time>,
 }
 
 impl Idle {
-    /// A packet leaves, the pacer holding back the next for `spacing`. `true`: nothing is in flight, and
-    /// neither window nor pacer was the reason why nothing was sent.
+    /// Handles a packet that is sent; the pacer delays the next one by `spacing`. Returns whether nothing is
+    /// in flight, for another reason than window or pacer.
     fn on_sent(&mut self, now: Time, in_flight: u64, spacing: Duration) -> bool {
         let restart = in_flight == 0 && self.ready.is_some_and(|ready| now > ready);
         self.ready = Some(self.ready.map_or(now, |ready| ready.max(now)) + spacing);
         restart
     }
 
-    /// An acknowledgement makes room.
+    /// Handles an acknowledgement, which makes room.
     fn on_ack(&mut self, now: Time) {
         self.ready = self.ready.map(|ready| ready.max(now));
     }
 }
 
-/// Marks packets as limited by the controller itself: those sent in PROBE_RTT say nothing about the
-/// bandwidth. (The originals mark them in the estimator, which a controller does not reach here.)
+/// Marks packets as limited by the controller itself: those sent in PROBE_RTT do not measure the bandwidth.
+/// (The originals mark them in the estimator, to which a controller has no access here.)
 #[derive(Clone, Copy, Debug, Default)]
 struct ProbeRttLimited {
     /// Bytes delivered when the first marked packet was sent, and when the last was; `None`: no mark yet.
@@ -141,7 +141,7 @@ struct ProbeRttLimited {
 }
 
 impl ProbeRttLimited {
-    /// Packets sent from now on are limited until all that is in flight now is delivered.
+    /// Marks packets sent from now on, until all bytes now in flight are delivered.
     fn mark(&mut self, delivered: u64, in_flight: u64) {
         let from = match self.range {
             Some((from, until)) if delivered <= until => from,
@@ -150,7 +150,7 @@ impl ProbeRttLimited {
         self.range = Some((from, delivered + in_flight));
     }
 
-    /// Whether a packet is marked that was sent when `prior_delivered` bytes had been delivered.
+    /// Whether a packet sent when `prior_delivered` bytes had been delivered is marked.
     fn covers(&self, prior_delivered: u64) -> bool {
         self.range.is_some_and(|(from, until)| (from..=until).contains(&prior_delivered))
     }

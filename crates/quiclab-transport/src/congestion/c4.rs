@@ -3,25 +3,26 @@
 //!
 //! ```text
 //! signals   excessive delay, losses and marks, with the thresholds that the sensitivity sets (section 5)
-//! machine   the states, the eras, and the transitions (sections 3.2, 4)
+//! machine   states, eras and transitions (sections 3.2, 4)
 //! ```
 //!
-//! Control is by two variables: the *nominal rate*, which measurements raise and congestion lowers, and the *nominal max RTT*, the
-//! largest RTT without a queue of its own, jitter included. A cycle is two eras of Cruising at the nominal rate, one of Probing
-//! at 17/16 of it, and one of Recovery at 15/16, in which the result of the probe arrives; after a success, Pushing at 5/4.
+//! Two variables control the sender: the *nominal rate*, which measurements raise and congestion lowers, and
+//! the *nominal max RTT*, the largest RTT without a queue of its own, including jitter. A cycle is two eras
+//! of Cruising at the nominal rate, one of Probing at 17/16 of it, and one of Recovery at 15/16, in which the
+//! result of the probe arrives; after a success, Pushing at 5/4.
 //!
 //! | | draft | picoquic (`c4.c`, August 2026) | here |
 //! | --- | --- | --- | --- |
 //! | rate sample (3.1) | bytes by the larger of RTT and send delay | by the larger of receive and send interval | as picoquic: [`RateSample`] |
 //! | nominal rate rises (3.1) | pseudocode: if it is *above* the sample; text: only rises | if below | if below |
 //! | window (4.1) | (rate + margin) x nominal max RTT | rate x (nominal max RTT + margin) | as picoquic: the margin is a time |
-//! | window of Probing and Pushing (4.6, 4.7) | by `alpha` | by a packet at least | as picoquic: 17/16 of two packets are two, and the rate would never grow |
+//! | window of Probing and Pushing (4.6, 4.7) | by `alpha` | by at least a packet | as picoquic: 17/16 of two packets are two, and the rate would never grow |
 //! | before an estimate (4.1) | rate of the interface | 128 KiB/s | the transport's pacer, from the window |
 //! | growth that counts in Initial (4.2) | "does not increase" | 5/4 in an era | 5/4 |
-//! | eras of Initial that count (4.2) | not limited by the application | the rate grew, or more arrived than the rate brings in the smallest RTT | either |
-//! | `initial_cwnd` grows (4.2) | with each acknowledgement | with each acknowledgement | while half of it was in flight in this era or the last, as Linux's slow start (`tcp_is_cwnd_limited`): a window that is not used would grow without limit |
-//! | high jitter (4.4.1) | running min RTT against nominal max RTT | the same | against the largest RTT that counted in the nominal max RTT since the last Recovery: what Initial leaves in it is half of its window, which is no RTT that was seen |
-//! | RTTs of Resuming (3.2) | of packets sent no faster than the nominal rate | not taken: "alpha" 3 | not taken |
+//! | eras of Initial that count (4.2) | not limited by the application | the rate grew, or more arrived than the rate permits in the minimum RTT | either |
+//! | `initial_cwnd` grows (4.2) | with each acknowledgement | with each acknowledgement | while half of it was in flight in this era or the last, as Linux's slow start (`tcp_is_cwnd_limited`): an unused window would grow without limit |
+//! | high jitter (4.4.1) | running min RTT against nominal max RTT | the same | against the largest RTT that counted in the nominal max RTT since the last Recovery: Initial sets it to half of its window, which is not a measured RTT |
+//! | RTTs of Resuming (3.2) | of packets sent no faster than the nominal rate | not used: "alpha" 3 | not used |
 //! | Initial after high jitter (4.4.1) | after each Recovery; once (draft-huitema-ccwg-c4-design) | once, above 50 ms and below 1 MB/s | once |
 //! | draining (5.7) | 7/8 in the text, 3/4 in a table; after Initial, Pushing, or if the RTT falls | 7/8, after a signal in Recovery, which lasts longer | 7/8 after Initial and Pushing; no measure of a fallen RTT is stated |
 //! | end of Cruising (4.5) | two eras, and not limited by the application (4: "at least 4 RTT") | two | two |
@@ -37,8 +38,8 @@
 //! | rate of Probing after marks (4.6) | 33/32 once there were marks | after an excess in the last cycle | draft |
 //! | persistent congestion (5.5.2) | nominal rate "reset to" the recent maximum | if that is lower | as picoquic |
 //! | trimming (5.6) | halfway to the recent maximum after a cycle without growth | none | draft |
-//! | losses in Recovery, of what was sent before (4.4) | "can be ignored"; a probe succeeds if it "did not trigger any congestion event" | ignored | a probe with such losses fails; nothing else follows |
-//! | losses by timeout (5.3.1) | no reaction | none | none: also the RTO of TCP. Those that persistent congestion of QUIC consists of are found by an acknowledgement, and count |
+//! | losses in Recovery of packets sent before (4.4) | "can be ignored"; a probe succeeds if it "did not trigger any congestion event" | ignored | a probe with such losses fails; without further effect |
+//! | losses by timeout (5.3.1) | no reaction | none | none: also the RTO of TCP. Those that persistent congestion of QUIC consists of are detected by an acknowledgement, and count |
 //! | short RTTs (6.2, 6.3) | 3/64 more below 1 ms, for slow timers; floor of 1 ms | both | the floor |
 
 mod machine;
@@ -52,26 +53,26 @@ use machine::{Alpha, State};
 use quiclab_core::{DataRate, Duration, Time};
 use signals::{ONE, Signal};
 
-/// Largest margin of the window over the nominal max RTT (section 4.1).
+/// Maximum margin of the window over the nominal max RTT (section 4.1).
 const MARGIN: Duration = Duration::from_millis(15);
-/// Pacing in Initial is no slower: 1,048,576 bit/s, in byte/s (section 4.1).
+/// Minimum pacing rate in Initial: 1,048,576 bit/s, in byte/s (section 4.1).
 const MIN_INITIAL_RATE: u64 = 131_072;
-/// Time of sending in a quantum, and the largest quantum (section 4.1).
+/// Duration of a quantum at the pacing rate, and its maximum size (section 4.1).
 const QUANTUM_TIME: Duration = Duration::from_millis(4);
 const MAX_QUANTUM: u64 = 0x1_0000;
-/// Smallest window and quantum in packets (section 4.1).
+/// Minimum window and quantum in packets (section 4.1).
 const MIN_PACKETS: u64 = 2;
 /// `MAX_JITTER` (section 3.2).
 const MAX_JITTER: Duration = Duration::from_millis(250);
-/// Smallest nominal max RTT (section 6.3).
+/// Minimum of the nominal max RTT (section 6.3).
 const MIN_MAX_RTT: Duration = Duration::from_millis(1);
 
-/// C4.
+/// Controller C4.
 #[derive(Clone, Debug)]
 pub struct C4 {
     mss: u64,
     state: State,
-    /// `alpha_current`, and `alpha_previous`: of the packets whose acknowledgements this era brings.
+    /// `alpha_current`, and `alpha_previous`: that of the packets acknowledged in this era.
     alpha_current: Alpha,
     alpha_previous: Alpha,
     /// `nominal_rate` in byte/s; 0: not assessed.
@@ -83,42 +84,44 @@ pub struct C4 {
     era_sequence: u64,
     era_max_rtt: Option<Duration>,
     era_min_rtt: Option<Duration>,
-    /// Eras of this state that are over.
+    /// Number of eras of this state that are over.
     eras: u32,
-    /// Nominal rate when the present era of Initial or Pushing, or the last Probing, began.
+    /// Nominal rate at the start of the current era of Initial or Pushing, or of the last Probing.
     era_rate: u64,
     /// Initial: `initial_cwnd`, `nb_eras_no_increase`, and the packets received.
     initial_cwnd: u64,
     nb_eras_no_increase: u32,
     received: u64,
-    /// Most bytes in flight in this era, and in the last.
+    /// Maximum bytes in flight in this era, and in the last.
     era_flight: u64,
     last_flight: u64,
-    /// What arrived in this era was as much as the path had, whatever the application did.
+    /// Whether the bytes that arrived in this era filled the path, even if the application limited sending.
     era_filled: bool,
-    /// Largest RTT that counted in the nominal max RTT since the last Recovery ended; `None`: none did.
+    /// Largest RTT that entered the nominal max RTT since the last Recovery ended; `None`: none did.
     cycle_max_rtt: Option<Duration>,
-    /// Initial was entered again because of high jitter.
+    /// Whether Initial was entered again because of high jitter.
     initial_after_jitter: bool,
-    /// What an earlier connection has found, until it is used.
+    /// Saved path of an earlier connection, until it is used.
     saved: Option<SavedPath>,
     resumed: Option<SavedPath>,
-    /// Recovery: the state before was Probing, and the flag "draining needed".
+    /// In Recovery: whether the previous state was Probing, and the flag "draining needed".
     after_probing: bool,
     draining: bool,
-    /// A signal of congestion since the last Recovery ended.
+    /// Whether congestion was signalled since the last Recovery ended.
     congested: bool,
-    /// The application limited what was sent, in this era and since the last Recovery ended.
+    /// Whether sending was application-limited, in this era and since the last Recovery ended.
     era_limited: bool,
     limited: bool,
-    /// Successive Recoveries with congestion; "recent maximum rate" since the last one ended, and the nominal rate then.
+    /// Number of successive Recoveries with congestion; "recent maximum rate" since the last one ended, and
+    /// the nominal rate then.
     congestions: u32,
     recent_max_rate: u64,
     cycle_rate: u64,
-    /// Smoothed loss rate as a part of [`ONE`], and the losses that the next acknowledgement takes into account.
+    /// Smoothed loss rate in units of 1/[`ONE`], and the losses to be included at the next acknowledgement.
     loss_rate: u64,
     pending_losses: u32,
-    /// `ecn_alpha` as a part of [`ONE`], packets since it was updated, and whether there were marks on the path.
+    /// `ecn_alpha` in units of 1/[`ONE`], packets since its last update, and whether there were marks on the
+    /// path.
     ecn_alpha: u64,
     ecn_delivered: u64,
     ecn_marked: u64,
@@ -126,12 +129,13 @@ pub struct C4 {
     pending_marks: bool,
     // control
     cwnd: u64,
-    /// Byte/s; `None`: that of the transport.
+    /// Pacing rate in byte/s; `None`: that of the transport.
     pacing_rate: Option<u64>,
 }
 
 impl C4 {
-    /// A connection with packets of `mss` bytes and a first window in bytes; `saved` is what an earlier one has found.
+    /// Makes a controller for packets of `mss` bytes with an initial window in bytes; `saved` is the path of
+    /// an earlier connection.
     #[must_use]
     pub fn new(mss: u64, initial_window: u64, saved: Option<SavedPath>) -> Self {
         Self {
@@ -177,7 +181,8 @@ impl C4 {
         }
     }
 
-    /// Section 3.1: measurements only raise the nominal rate, and not in a Recovery with congestion.
+    /// Measures the rate (section 3.1): measurements only raise the nominal rate, and not in a Recovery with
+    /// congestion.
     fn measure_rate(&mut self, ack: &Ack) {
         let Some(sample) = ack.rate else { return };
         self.era_limited |= sample.app_limited;
@@ -193,7 +198,7 @@ impl C4 {
         }
     }
 
-    /// Section 3.2, of one sample; the first one is the first estimate.
+    /// Adds an RTT sample (section 3.2); the first one is the first estimate.
     fn measure_rtt(&mut self, rtt: Duration) {
         self.era_max_rtt = Some(self.era_max_rtt.map_or(rtt, |most| most.max(rtt)));
         self.era_min_rtt = Some(self.era_min_rtt.map_or(rtt, |least| least.min(rtt)));
@@ -201,7 +206,8 @@ impl C4 {
         self.running_min_rtt.get_or_insert(rtt);
     }
 
-    /// Section 3.2, "on end of era": RTTs of packets sent no faster than the nominal rate.
+    /// Updates the nominal max RTT (section 3.2, "on end of era") with RTTs of packets sent no faster than
+    /// the nominal rate.
     fn update_max_rtt(&mut self) {
         let (Some(era_max), Some(era_min)) = (self.era_max_rtt, self.era_min_rtt) else { return };
         if self.alpha_previous > Alpha::NEUTRAL {
@@ -221,7 +227,7 @@ impl C4 {
         self.nominal_max_rtt = Some(nominal.max(MIN_MAX_RTT));
     }
 
-    /// Pacing rate and window (section 4.1).
+    /// Sets pacing rate and window (section 4.1).
     fn apply_rate_and_cwnd(&mut self) {
         if let (State::Resuming, Some(saved)) = (self.state, self.resumed) {
             self.cwnd = saved.window.bytes();
@@ -286,7 +292,7 @@ impl Controller for C4 {
 
     fn on_congestion(&mut self, _event: &CongestionEvent) {}
 
-    /// Section 5.3.1: losses that a timer has found are no signal.
+    /// Ignores losses detected by a timer, which are not a signal (section 5.3.1).
     fn on_timeout(&mut self, event: &CongestionEvent, _cut: bool) {
         if !event.persistent {
             self.pending_losses = 0;

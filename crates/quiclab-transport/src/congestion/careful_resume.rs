@@ -1,29 +1,30 @@
-//! Careful Resume (RFC 9959; read as draft-ietf-tsvwg-careful-resume-24): a connection begins with half the window that an
-//! earlier one had on the same path, paced over an RTT, and retreats if the path does not carry it.
+//! Careful Resume (RFC 9959; read as draft-ietf-tsvwg-careful-resume-24): a connection begins with half the
+//! window that an earlier one had on the same path, paced over an RTT, and retreats if the path cannot carry
+//! it.
 //!
 //! | phase | window | until |
 //! |---|---|---|
 //! | Reconnaissance | slow start | the initial window is acknowledged: Unvalidated, if the RTT is that of the path |
-//! | Unvalidated | min(`max_jump`, saved window / 2), paced over the current RTT | it is sent, or the first of it is acknowledged, or an RTT is over |
-//! | Validating | slow start from what is in flight | the last packet of Unvalidated is acknowledged |
+//! | Unvalidated | min(`max_jump`, saved window / 2), paced over the current RTT | it is sent, or its first packet is acknowledged, or an RTT has elapsed |
+//! | Validating | slow start from the bytes in flight | the last packet of Unvalidated is acknowledged |
 //! | Safe Retreat, after congestion in the two | half of `PipeSize`; does not grow | the same; threshold: `PipeSize` times beta |
 //! | Normal | slow start | |
 //!
-//! `PipeSize`: bytes in flight before the jump, and all that is acknowledged since.
+//! `PipeSize`: bytes in flight before the jump, and all bytes acknowledged since.
 //!
 //! | | RFC 9959 | here |
 //! |---|---|---|
-//! | initial data acknowledged (3.2) | all packets of the initial window | as many bytes as the initial window, those of the handshake included |
+//! | initial data acknowledged (3.2) | all packets of the initial window | as many bytes as the initial window, including those of the handshake |
 //! | the jump may wait (3.2) | until more is to be sent than the window permits | the same: until the window is used |
-//! | path confirmed (3.2, 4.2.1) | smallest RTT above half the saved one; ten times it indicates a change | both are asked when the jump is due; RTTs are not watched after it |
-//! | saved values: lifetime, endpoint, one user | MUST | a scenario says when they hold |
+//! | path confirmed (3.2, 4.2.1) | minimum RTT above half the saved one; ten times it indicates a change | both are checked when the jump is due; RTTs are not checked after it |
+//! | saved values: lifetime, endpoint, one user | MUST | a scenario determines when they apply |
 //! | `jump_cwnd` not above the window (3.3) | not said | no jump |
-//! | everything sent (3.3) | at the moment of the last packet | seen at the next acknowledgement; nothing is sent between them |
+//! | everything sent (3.3) | at the moment of the last packet | detected at the next acknowledgement; nothing is sent between them |
 //! | beta (3.5) | 0.5 to 1, by default 0.5 | that of the control: CUBIC 0.7 |
 //! | `W_max` of CUBIC after a retreat | not said | `PipeSize` (assumed) |
 //! | loss recovery (3.5) | no PRR; one packet at once | no PRR in TCP; no extra packet |
 //! | other limits (4.7) | "might need to update these mechanisms" | not changed: in lab-tcp the receive window grows as in Linux, from 65,535 B on, and limits a larger jump |
-//! | Normal after validation (3.7) | normal congestion control | slow start, which the first loss ends |
+//! | Normal after validation (3.7) | normal congestion control | slow start until the first loss |
 
 use super::Ack;
 use super::slow_start::{
@@ -34,10 +35,10 @@ use quiclab_core::{ByteCount, DataRate, Duration, Time, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An RTT of more than as many saved ones is another path (section 4.2.1).
+/// Maximum ratio of an RTT to the saved one; a larger RTT belongs to another path (section 4.2.1).
 const LARGEST_RATIO: u64 = 10;
 
-/// What an earlier connection on the same path has found (RFC 9959 section 3.1).
+/// Path parameters from an earlier connection on the same path (RFC 9959 section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SavedPath {
@@ -49,11 +50,11 @@ pub struct SavedPath {
     pub rtt: Duration,
 }
 
-/// Careful Resume.
+/// Policy Careful Resume.
 #[derive(Clone, Debug)]
 pub struct CarefulResume {
     saved: SavedPath,
-    /// Largest window of the jump in bytes.
+    /// Maximum window of the jump in bytes.
     max_jump: u64,
     initial_window: u64,
     phase: Phase,
@@ -65,16 +66,16 @@ pub struct CarefulResume {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
-    /// So many bytes are acknowledged.
+    /// Before the jump, with the number of bytes acknowledged.
     Reconnaissance {
         acked: u64,
     },
-    /// Since an instant, from a position on.
+    /// During the jump, since an instant, from a position on.
     Unvalidated {
         since: Time,
         first: u64,
     },
-    /// Up to a position.
+    /// After the jump, up to a position.
     Validating {
         last: u64,
     },
@@ -86,7 +87,7 @@ enum Phase {
 }
 
 impl CarefulResume {
-    /// A policy that knows of an earlier connection, and jumps to `max_jump` bytes at most.
+    /// Makes a policy from an earlier connection that jumps to at most `max_jump` bytes.
     #[must_use]
     pub fn new(saved: SavedPath, max_jump: Option<u64>, initial_window: u64) -> Self {
         let max_jump = max_jump.unwrap_or(u64::MAX);
@@ -105,7 +106,7 @@ impl CarefulResume {
         min_rtt.is_some_and(|rtt| rtt > saved / 2 && rtt <= saved * LARGEST_RATIO)
     }
 
-    /// Reconnaissance, after `acked` bytes in all.
+    /// Step of Reconnaissance, after `acked` bytes in total.
     fn reconnoitre(&mut self, question: &SlowStartInput<'_>, acked: u64) -> SlowStartDecision {
         let ack = question.ack;
         self.phase = Phase::Reconnaissance { acked };
@@ -121,7 +122,7 @@ impl CarefulResume {
         SlowStartDecision::Window(self.jump())
     }
 
-    /// Unvalidated since an instant, with packets from `first` on.
+    /// Step of Unvalidated since an instant, with packets from `first` on.
     fn jumped(&mut self, question: &SlowStartInput<'_>, since: Time, first: u64) -> SlowStartDecision {
         let ack = question.ack;
         let all_sent = ack.prior_in_flight + question.mss > question.window;

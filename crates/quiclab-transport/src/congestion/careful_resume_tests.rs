@@ -15,7 +15,8 @@ fn policy(max_jump: Option<u64>) -> Box<CarefulResume> {
     Box::new(CarefulResume::new(SAVED, max_jump, 10 * MSS))
 }
 
-/// An acknowledgement of `packets` up to position `acked`, after which `in_flight` packets are out and `next` is the next.
+/// An acknowledgement of `packets` up to position `acked`, after which `in_flight` packets are in flight and
+/// `next` is the next position.
 fn ack(now_ms: u64, packets: u64, acked: u64, in_flight: u64, next: u64) -> Ack {
     let rtt = Some(Duration::from_millis(100));
     Ack {
@@ -35,7 +36,8 @@ fn ack(now_ms: u64, packets: u64, acked: u64, in_flight: u64, next: u64) -> Ack 
     }
 }
 
-/// The initial window is acknowledged at 100 ms, and 8 packets of the next round trip are out: the jump.
+/// Acknowledges the initial window at 100 ms with 8 packets of the next round trip in flight, which causes
+/// the jump.
 fn jumped(control: &mut dyn Controller) {
     control.on_ack(&ack(100, 9, 9, 1, 10));
     assert_eq!((control.window(), control.pacing_rate()), (19 * MSS, None));
@@ -54,8 +56,8 @@ fn the_window_jumps_to_half_of_the_saved_one_paced_over_the_rtt() {
     assert_eq!(reno.window(), 50 * MSS);
 }
 
-/// Section 3.3: the window holds still while the jump is being sent; the first acknowledgement of it makes what is in flight
-/// the window, from which slow start goes on.
+/// Section 3.3: the window is constant while the jump is sent; at its first acknowledgement the window
+/// becomes the bytes in flight, from which slow start continues.
 #[test]
 fn what_is_in_flight_is_validated() {
     let mut reno = NewReno::new(&settings(), policy(None));
@@ -74,7 +76,8 @@ fn what_is_in_flight_is_validated() {
     assert_eq!(reno.window(), 150 * MSS); // half of 300
 }
 
-/// All of the jump is sent when less than a packet is left of the window; no more than 200 packets are validated.
+/// The jump is complete when less than a packet of the window is unused; no more than 200 packets are
+/// validated.
 #[test]
 fn the_jump_ends_when_it_is_sent() {
     let mut reno = NewReno::new(&settings(), policy(None));
@@ -85,7 +88,8 @@ fn the_jump_ends_when_it_is_sent() {
     assert_eq!(reno.window(), 201 * MSS);
 }
 
-/// Section 3.3: an application that sends less gets what it has used, one initial window at least.
+/// Section 3.3: for an application that sends less, the window becomes the part used, at least one initial
+/// window.
 #[test]
 fn an_unused_jump_is_taken_back() {
     for (in_flight, window) in [(5, 28), (20, 28), (30, 30)] {
@@ -138,8 +142,8 @@ fn jumped_not(control: &mut dyn Controller, packets: u64) {
     assert!(control.pacing_rate().is_none());
 }
 
-/// Section 3.2: an RTT of at most half of the saved one is another path, as is one of more than ten times it; and a window
-/// that is there already is no jump.
+/// Section 3.2: an RTT of at most half of the saved one is another path, as is one of more than ten times it;
+/// and a window already reached is not a jump.
 #[test]
 fn another_path_is_not_resumed() {
     let rtt = |ms| SavedPath { rtt: Duration::from_millis(ms), ..SAVED };

@@ -92,13 +92,13 @@ pub struct BbrConstants {
     pub probe_rtt_cwnd_gain: Option<f64>,
 }
 
-/// Those of all controls.
+/// Constants of all controls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Constants {
-    /// Of NewReno.
+    /// Constants of NewReno.
     pub newreno: NewRenoConstants,
-    /// Of CUBIC.
+    /// Constants of CUBIC.
     pub cubic: CubicConstants,
-    /// Of BBR.
+    /// Constants of BBR.
     pub bbr: BbrConstants,
 }

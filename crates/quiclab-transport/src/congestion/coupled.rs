@@ -13,7 +13,7 @@
 //! | OLIA | (w_r/rtt_r²) / (sum w/rtt)² + alpha_r / w_r; alpha shifts to the best paths with small windows | 1/2 |
 //! | BALIA | (x_r / rtt_r) / (sum x)² · (1 + a)/2 · (4 + a)/5, a = max x / x_r, x = w/rtt | min(a, 3/2) / 2 |
 //!
-//! With one path all three are NewReno: LIA's and BALIA's alpha is 1, OLIA's second term 0.
+//! With one path all three are equal to NewReno: LIA's and BALIA's alpha is 1, OLIA's second term 0.
 
 mod increase;
 #[cfg(test)]
@@ -24,7 +24,7 @@ use super::window::{Window, WindowSettings};
 use super::{Ack, CongestionEvent, Controller, PathView, Phase};
 use quiclab_core::Time;
 
-/// Which coupling.
+/// Algorithm of coupling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coupling {
     /// Linked increases.
@@ -35,14 +35,14 @@ pub enum Coupling {
     Balia,
 }
 
-/// The controller of one path.
+/// Controller of one path.
 pub struct Coupled {
     coupling: Coupling,
     window: Window,
-    /// All paths, as of the last acknowledgement, and which is this one.
+    /// All paths at the last acknowledgement, and the index of this one.
     paths: Vec<PathView>,
     own: usize,
-    /// Packets of growth that have not made a whole one: OLIA may also shrink.
+    /// Fraction of a packet by which the window is to grow; negative where OLIA shrinks it.
     credit: f64,
     /// Bytes acknowledged since the last loss, and between the last two (OLIA's l_r).
     since_loss: u64,
@@ -50,7 +50,7 @@ pub struct Coupled {
 }
 
 impl Coupled {
-    /// A window in slow start that `policy` may end.
+    /// Makes a controller in slow start, which `policy` may end.
     #[must_use]
     pub fn new(coupling: Coupling, settings: &WindowSettings, policy: Box<dyn SlowStartPolicy>) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl Coupled {
         }
     }
 
-    /// What this path's window would be after a loss.
+    /// Window of this path after a loss.
     fn reduced(&self) -> u64 {
         let kept = match self.coupling {
             Coupling::Lia | Coupling::Olia => 0.5,

@@ -1,4 +1,4 @@
-//! CUBIC (RFC 9438): after a reduction, the window follows a cubic function of the time since.
+//! CUBIC (RFC 9438): after a reduction, the window follows a cubic function of the time since then.
 //!
 //! Slow start, timeouts and pauses are those of `window.rs`; the growth is one of these curves, by flavour, or that
 //! of quinn, which `quinn.rs` compares with that of the RFC:
@@ -7,19 +7,20 @@
 //! |---|---|---|
 //! | arithmetic | floating point, bytes | integers, whole packets, jiffies |
 //! | β, C | 0.7, 0.4 | 717/1024, 410/1024 |
-//! | RTT added to the time | smoothed | smallest (of CUBIC's own) |
-//! | growth per packet acknowledged | (target - cwnd) / cwnd, target at most 1.5 cwnd | 1 / cnt, cnt = cwnd / (target - cwnd), 2 at least |
-//! | before the first reduction | K = 0 | and cnt at most 20: 5 % per round trip at least |
+//! | RTT added to the time | smoothed | minimum (that of CUBIC) |
+//! | growth per packet acknowledged | (target - cwnd) / cwnd, target at most 1.5 cwnd | 1 / cnt, cnt = cwnd / (target - cwnd), at least 2 |
+//! | before the first reduction | K = 0 | and cnt at most 20: at least 5 % per round trip |
 //! | α of the Reno estimate | 0.529, and 1 from the old window on | 8/15, always |
 //! | time that does not count | idle, and while the window is not used (section 5.8) | idle |
 //! | an undo restores (section 4.9) | window, threshold and curve | window and threshold |
 //! | after an idle restart | a new curve | the same curve |
 //!
-//! N emulated connections are Chromium's (`CubicBytes`): β = (N - 1 + 0.7) / N, fast convergence to (N - 1 + 0.85) / N
-//! of the window, which is (1 + β) / 2, and α = 3 N² (1 - β) / (1 + β), from the old window on N.
+//! N emulated connections are as in Chromium (`CubicBytes`): β = (N - 1 + 0.7) / N, fast convergence to (N -
+//! 1 + 0.85) / N of the window, which is (1 + β) / 2, and α = 3 N² (1 - β) / (1 + β), from the old window on
+//! N.
 //!
-//! Both flavours reduce the *window*, not what is in flight, which RFC 9438 section 4.6 permits if a window
-//! that is not used does not grow; and neither goes below two packets.
+//! Both flavours reduce the *window*, not the bytes in flight, which RFC 9438 section 4.6 permits if an
+//! unused window does not grow; the minimum is two packets.
 
 mod curve;
 mod linux;
@@ -36,26 +37,26 @@ use quiclab_core::{DataRate, Duration, Time};
 /// `β_cubic` (section 4.6).
 const BETA: f64 = 0.7;
 
-/// CUBIC.
+/// Controller CUBIC.
 pub struct Cubic {
     window: Window,
     curve: Curve,
     connections: u32,
-    /// Part of the window that a loss leaves of one connection, and of N.
+    /// Part of the window that remains after a loss, for one connection and for N.
     kept: f64,
     beta: f64,
-    /// The same where packets were marked (ABE, RFC 8511); `None`: as a loss. K follows from the window that is left; fast
-    /// convergence and α are those of a loss.
+    /// Part that remains after marks (ABE, RFC 8511); `None`: as for a loss. K follows from the remaining
+    /// window; fast convergence and α are those of a loss.
     beta_at_marks: Option<f64>,
-    /// The same at a loss in slow start; `None`: as at any.
+    /// Part that remains after a loss in slow start; `None`: as for other losses.
     beta_in_slow_start: Option<f64>,
-    /// When the last packet left; `None` before the first.
+    /// Time at which the last packet was sent; `None` before the first.
     last_sent: Option<Time>,
-    /// When the last acknowledgement arrived; the start of the run before the first.
+    /// Arrival time of the last acknowledgement; the start of the run before the first.
     last_ack: Time,
 }
 
-/// β of `connections` of which each keeps `beta`.
+/// β of `connections` that each keep `beta`.
 fn of_all(connections: u32, beta: f64) -> f64 {
     (f64::from(connections) - 1.0 + beta) / f64::from(connections)
 }
@@ -67,7 +68,7 @@ enum Curve {
 }
 
 impl Cubic {
-    /// A window in slow start that `policy` may end.
+    /// Makes a controller in slow start, which `policy` may end.
     ///
     /// # Panics
     /// If `mss` is 0.
@@ -75,7 +76,7 @@ impl Cubic {
     pub fn new(settings: &WindowSettings, policy: Box<dyn SlowStartPolicy>) -> Self {
         let connections = settings.emulated_connections.max(1);
         let curve = match settings.flavour {
-            // quinn's has no other number of connections
+            // quinn's curve emulates one connection only
             Flavour::Quinn if connections == 1 => Curve::Quinn(quinn::Curve::new(settings.mss)),
             Flavour::Quic | Flavour::Quinn => Curve::Rfc(curve::Curve::new(settings.mss, connections)),
             Flavour::LinuxTcp => Curve::Linux(linux::Curve::new(connections)),
@@ -93,13 +94,13 @@ impl Cubic {
         }
     }
 
-    /// The same, keeping another part of the window when packets are marked (RFC 8511).
+    /// Sets the part of the window that remains after marks (RFC 8511).
     #[must_use]
     pub fn keeping_at_marks(self, part: Option<f64>) -> Self {
         Self { beta_at_marks: part, ..self }
     }
 
-    /// The same with other constants.
+    /// Sets other constants.
     #[must_use]
     pub fn with(mut self, set: &CubicConstants) -> Self {
         self.kept = set.beta.unwrap_or(self.kept);
@@ -113,7 +114,7 @@ impl Cubic {
         self
     }
 
-    /// Lets the curve of Linux count time in `hz` ticks per second.
+    /// Sets the ticks per second, `hz`, in which the curve of Linux counts time.
     #[must_use]
     pub fn counting(mut self, hz: Option<u32>) -> Self {
         if let (Curve::Linux(curve), Some(hz)) = (&mut self.curve, hz) {
@@ -122,12 +123,13 @@ impl Cubic {
         self
     }
 
-    /// Tells the curve of a loss; the threshold in bytes.
+    /// Reduces the curve after a loss; returns the threshold in bytes.
     fn reduced(&mut self, now: Time) -> u64 {
         self.reduced_from(now, self.window.bytes(), self.kept)
     }
 
-    /// The same of a reduction of a window of `window` bytes; with one connection the part `kept` is left.
+    /// Reduces a window of `window` bytes, of which `kept` remains with one connection; returns the threshold
+    /// in bytes.
     fn reduced_from(&mut self, now: Time, window: u64, kept: f64) -> u64 {
         let mss = self.window.mss();
         match &mut self.curve {
@@ -137,7 +139,7 @@ impl Cubic {
         }
     }
 
-    /// The policy of slow start may have handed the window over: the curve begins at what it has found.
+    /// Takes over the window from the policy of slow start, if it has ended: the curve starts there.
     fn take_over(&mut self, now: Time) {
         if let Some(full) = self.window.take_converged() {
             self.reduced_from(now, full, self.kept);
@@ -151,7 +153,7 @@ impl Controller for Cubic {
     }
 
     fn on_sent(&mut self, now: Time, bytes: u64, in_flight: u64) {
-        // the first packet after a pause (CA_EVENT_TX_START): time in which nothing was sent does not count
+        // the first packet after a pause (CA_EVENT_TX_START): idle time does not count
         if in_flight == 0
             && let Some(last) = self.last_sent
         {

@@ -1,4 +1,4 @@
-//! DCTCP: the window is reduced by half of the share of packets that had marks (RFC 8257; net/ipv4/tcp_dctcp.c).
+//! DCTCP: the window is reduced by half of the share of packets with marks (RFC 8257; net/ipv4/tcp_dctcp.c).
 //!
 //! Slow start, timeouts and pauses are those of `window.rs`, growth is that of NewReno.
 //!
@@ -7,19 +7,19 @@
 //! | share of marks | bytes | packets; all of an acknowledgement with ECE | packets that the receiver reports |
 //! | g, alpha at the start | 1/16, 1 | the same | the same |
 //! | arithmetic | | integers: 1024 is 1 | as Linux |
-//! | losses | as TCP: half (section 3.5) | half, also while the window is being reduced for marks; by the share of marks where a tail loss probe repaired one | half |
+//! | losses | as TCP: half (section 3.5) | half, also while the window is being reduced for marks; by the share of marks if a tail loss probe repaired one | half |
 
 use super::slow_start::SlowStartPolicy;
 use super::window::{Window, WindowSettings};
 use super::{Ack, CongestionEvent, Controller, Marks, Phase};
 use quiclab_core::{Duration, Time};
 
-/// 1 as a share of marked packets (`DCTCP_MAX_ALPHA`).
+/// Fixed-point representation of a share of 1 (`DCTCP_MAX_ALPHA`).
 const ONE: u64 = 1024;
-/// The estimate moves by 1/2^4 of the difference to a new share (`dctcp_shift_g`).
+/// Weight of a new share in the estimate: 1/2^4 (`dctcp_shift_g`).
 const SHIFT: u32 = 4;
 
-/// DCTCP.
+/// Controller DCTCP.
 pub struct Dctcp {
     window: Window,
     /// Estimate of the share of packets with marks, in units of 1/[`ONE`].
@@ -27,12 +27,12 @@ pub struct Dctcp {
     /// Packets delivered since the last estimate, and those of them with marks.
     delivered: u64,
     marked: u64,
-    /// The next estimate is due when this position is acknowledged.
+    /// Position whose acknowledgement ends the round trip of an estimate.
     round_end: u64,
 }
 
 impl Dctcp {
-    /// A window in slow start that `policy` may end.
+    /// Makes a controller in slow start, which `policy` may end.
     ///
     /// # Panics
     /// If `mss` is 0.
@@ -130,7 +130,7 @@ mod tests {
         Dctcp::new(&settings, Box::new(NoSlowStartExit))
     }
 
-    /// A round trip of 16 packets, of which `marked` have marks.
+    /// Runs a round trip of 16 packets, of which `marked` have marks.
     fn round(dctcp: &mut Dctcp, marked: u64) {
         let position = dctcp.round_end;
         dctcp.on_marks(&Marks {

@@ -1,4 +1,4 @@
-//! The algorithms of the start of a connection, by their names in scenarios.
+//! Algorithms of the start of a connection, by their names in scenarios.
 
 use super::careful_resume::{CarefulResume, SavedPath};
 use super::hystart_aioquic::RttRise;
@@ -14,18 +14,18 @@ use quiclab_core::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What an algorithm of the start may need of its sender.
+/// Parameters of the sender for an algorithm of the start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
-    /// Whether it paces.
+    /// Whether the sender paces.
     pub(super) paced: bool,
-    /// In bytes.
+    /// Initial window in bytes.
     pub(super) initial_window: u64,
-    /// `None`: not known.
+    /// RTT of the handshake; `None`: not known.
     pub(super) handshake_rtt: Option<Duration>,
-    /// `None`: there was no earlier connection.
+    /// Path of an earlier connection; `None`: there was none.
     pub(super) saved_path: Option<SavedPath>,
-    /// In bytes; `None`: no limit, or no jump.
+    /// Maximum window of a jump in bytes; `None`: no limit, or no jump.
     pub(super) max_jump: Option<u64>,
 }
 
@@ -60,7 +60,7 @@ pub enum SlowStartExit {
 }
 
 impl SlowStartExit {
-    /// All of them.
+    /// All algorithms.
     pub const ALL: [Self; 10] = [
         Self::None,
         Self::HystartLinux,
@@ -86,10 +86,10 @@ impl SlowStartExit {
         matches!(self, Self::CarefulResume | Self::JumpStart)
     }
 
-    /// Its policy: HyStart of Linux and HyStart++ consider whether it paces.
+    /// Policy of the algorithm: HyStart of Linux and HyStart++ consider whether the sender paces.
     ///
     /// # Panics
-    /// If a value that it needs is missing, which options are checked for.
+    /// If a required value is missing, for which options are checked.
     pub(super) fn policy(self, start: Start) -> Box<dyn SlowStartPolicy> {
         let Start { paced, initial_window, saved_path, max_jump, handshake_rtt } = start;
         match self {

@@ -1,16 +1,16 @@
-//! A window that never changes: what a network does without any congestion control.
+//! Constant window: behaviour of a network without congestion control.
 
 use super::{Ack, CongestionEvent, Controller, Phase};
 use quiclab_core::Time;
 
-/// A window that stays what it was made with.
+/// Constant window.
 #[derive(Clone, Copy, Debug)]
 pub struct Fixed {
     window: u64,
 }
 
 impl Fixed {
-    /// A window of `window` bytes.
+    /// Makes a constant window of `window` bytes.
     #[must_use]
     pub fn new(window: u64) -> Self {
         Self { window }
@@ -34,7 +34,7 @@ impl Controller for Fixed {
         None
     }
 
-    /// As in recovery by rate reduction the sender would set a window below this one.
+    /// Returns true, as rate reduction in recovery would set a smaller window.
     fn owns_recovery(&self) -> bool {
         true
     }

@@ -1,41 +1,41 @@
-//! The exit from slow start of aioquic: the RTT has risen by a quarter, five times
-//! (aioquic 0.9.25, `quic/congestion/base.py`, `QuicRttMonitor`, and `RenoCongestionControl.on_rtt_measurement`; the
-//! same in 0.8.8 and 0.9.0, `quic/recovery.py`).
+//! Exit from slow start of aioquic: the RTT has risen by a quarter, five times (aioquic 0.9.25,
+//! `quic/congestion/base.py`, `QuicRttMonitor`, and `RenoCongestionControl.on_rtt_measurement`; the same in
+//! 0.8.8 and 0.9.0, `quic/recovery.py`).
 //!
 //! | | aioquic | here |
 //! |---|---|---|
 //! | samples | raw RTTs, at most one each millisecond, the last five are kept | the same |
-//! | baseline | the smallest maximum of five so far | the same |
+//! | baseline | the minimum of the maxima of five so far | the same |
 //! | a rise | the minimum of the five is above the baseline by a quarter of it | the same |
-//! | no rise | a smaller one sets the count back to 0, none at all leaves it | the same |
-//! | exit | after the fifth, the threshold is the window *after* this acknowledgement has let it grow | the same: slow start ends when the next acknowledgement comes, before it counts |
-//! | later slow starts | none: it looks only while the threshold is unlimited | the same |
+//! | no rise | a smaller rise resets the count to 0, none does not change it | the same |
+//! | exit | after the fifth, the threshold is the window *after* this acknowledgement has increased it | the same: slow start ends when the next acknowledgement arrives, before it counts |
+//! | later slow starts | none: it is active only while the threshold is unlimited | the same |
 
 use super::slow_start::{SlowStartDecision, SlowStartInput, SlowStartPolicy};
 use quiclab_core::{Duration, Time};
 
-/// Samples that are kept, and rises that end slow start (`_size`).
+/// Number of samples kept, and of rises that end slow start (`_size`).
 const SIZE: usize = 5;
-/// No two samples are closer than this (`K_GRANULARITY`).
+/// Minimum time between two samples (`K_GRANULARITY`).
 const SPACING: Duration = Duration::from_millis(1);
 
 /// aioquic's RTT monitor.
 #[derive(Clone, Debug, Default)]
 pub struct RttRise {
     samples: [Duration; SIZE],
-    /// Where the next sample goes; the oldest is there.
+    /// Index of the next sample, which replaces the oldest.
     next: usize,
-    /// Whether there have been as many samples as are kept.
+    /// Whether the number of samples has reached [`SIZE`].
     ready: bool,
-    /// When the last sample was taken; `None`: there was none.
+    /// Time of the last sample; `None`: there was none.
     sampled: Option<Time>,
-    /// The smallest maximum of all kept samples so far; `None` before there are enough.
+    /// Minimum of the maxima of the kept samples so far; `None` before there are enough.
     baseline: Option<Duration>,
     rises: usize,
 }
 
 impl RttRise {
-    /// Whether the RTT has risen often enough, with this sample; also asked again after it.
+    /// Adds a sample; returns whether the RTT has risen often enough with it. It is called after that, too.
     fn has_risen(&mut self, now: Time, rtt: Duration) -> bool {
         if self.sampled.is_some_and(|last| now.since(last) <= SPACING) {
             return false;
@@ -66,7 +66,7 @@ impl SlowStartPolicy for RttRise {
         if !question.initial {
             return SlowStartDecision::GO_ON;
         }
-        // the acknowledgement that showed the last rise has let the window grow
+        // the acknowledgement with the last rise has increased the window
         if self.rises >= SIZE {
             return SlowStartDecision::Leave;
         }

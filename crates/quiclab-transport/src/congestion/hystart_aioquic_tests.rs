@@ -26,8 +26,9 @@ fn the_fifth_rise_by_a_quarter_ends_it() {
     assert_eq!(risen(constant(40, 5).chain(constant(49, 1000))), None, "less than a quarter");
 }
 
-/// 4 rises (9 to 12). Then 45: for five samples the smallest is 45, no quarter but more than nothing: the
-/// count starts anew at 18 and reaches five at 22. With 40 instead the rise is 0: the count stays, 18 is the fifth.
+/// 4 rises (9 to 12). Then 45: for five samples the minimum is 45, less than a quarter but more than 0: the
+/// count restarts at 18 and reaches five at 22. With 40 instead the rise is 0: the count does not change, 18
+/// is the fifth.
 #[test]
 fn a_small_rise_forgets_the_others_and_none_does_not() {
     let dip = |rtt| constant(40, 5).chain(constant(50, 8)).chain([rtt]).chain(constant(50, 30));
@@ -66,7 +67,7 @@ fn at_most_one_sample_counts_each_millisecond() {
     assert_eq!(risen, Some(2 * 13));
 }
 
-/// What aioquic's own class answers to the same numbers, drawn by the generator of the C standard's example.
+/// Results of aioquic's class for the same numbers, drawn by the generator of the C standard's example.
 #[test]
 fn it_answers_as_aioquic_does() {
     for (seed, index) in [(1, 237), (2, 248), (3, 249), (4, 253)] {
@@ -85,8 +86,8 @@ fn it_answers_as_aioquic_does() {
     }
 }
 
-/// The 14th of acknowledgements 2 ms apart shows the fifth rise and lets the window grow all the same; what comes
-/// next finds the window at its threshold.
+/// The 14th of acknowledgements 2 ms apart shows the fifth rise and still increases the window; at the next
+/// one the window is at its threshold.
 #[test]
 fn the_threshold_is_the_window_after_the_acknowledgement() {
     let settings = WindowSettings {

@@ -1,32 +1,33 @@
 //! Hybrid slow start of Chromium (quiche, quic/core/congestion_control/hybrid_slow_start.cc).
 //!
-//! The delay only: slow start ends when the smallest of the first 8 RTTs of a round exceeds the smallest
-//! of the connection by an eighth of that, at least 4 and at most 16 ms, and the window holds 16 packets.
+//! Only the delay counts: slow start ends when the minimum of the first 8 RTTs of a round exceeds the minimum
+//! of the connection by an eighth of it, at least 4 and at most 16 ms, and the window has at least 16
+//! packets.
 //!
 //! | | here and in Chromium | Linux |
 //! |---|---|---|
 //! | ACK train | none (removed in 2015) | yes |
 //! | test of the delay | once per round, at the 8th sample | at each from the 9th on |
 //! | small windows | count samples | count none |
-//! | end of a round | all that had left at its start is acknowledged; the next begins with the next ACK | what left later is acknowledged |
+//! | end of a round | all packets sent before its start are acknowledged; the next begins with the next ACK | a packet sent later is acknowledged |
 //!
-//! One difference: an increase found below 16 packets ends slow start at 16 packets; in Chromium at the next
-//! ACK. It cannot matter much: 8 samples in a round mean that the window holds 15 packets or more.
+//! One difference: an increase detected below 16 packets ends slow start at 16 packets; in Chromium at the
+//! next ACK. The effect is small: with 8 samples in a round, the window has 15 packets or more.
 
 use super::slow_start::{SlowStartDecision, SlowStartInput, SlowStartPolicy, increase_threshold};
 use quiclab_core::{Duration, Time};
 
-/// Window in packets from which on slow start ends (`kHybridStartLowWindow`).
+/// Minimum window in packets at which slow start ends (`kHybridStartLowWindow`).
 const LOW_WINDOW: u64 = 16;
-/// Samples of a round that count (`kHybridStartMinSamples`).
+/// Number of samples of a round that count (`kHybridStartMinSamples`).
 const MIN_SAMPLES: u32 = 8;
 
 /// Hybrid slow start of Chromium.
 #[derive(Clone, Debug, Default)]
 pub struct HystartChromium {
-    /// The delay grew.
+    /// Whether the delay has grown.
     found: bool,
-    /// `None` before the first acknowledgement and between rounds.
+    /// Current round; `None` before the first acknowledgement and between rounds.
     round: Option<Round>,
 }
 
@@ -35,7 +36,7 @@ struct Round {
     /// Position of the next new packet at the start.
     end: u64,
     samples: u32,
-    /// Of the first [`MIN_SAMPLES`]; `Duration::MAX` before the first.
+    /// Minimum of the first [`MIN_SAMPLES`] RTTs; `Duration::MAX` before the first.
     min_rtt: Duration,
 }
 
@@ -72,8 +73,8 @@ mod tests {
     use super::super::slow_start::testing::Driver;
     use super::*;
 
-    /// One ACK of 80 ms, which is a round of its own; then a round with these RTTs in ms: the sample, from
-    /// 1, at which slow start ends at this window in packets.
+    /// Sample, counted from 1, at which slow start ends with this window in packets: one ACK of 80 ms, which
+    /// is a separate round, then a round with these RTTs in ms.
     fn ends(window: u64, rtts: &[u64]) -> Option<usize> {
         let mut driver = Driver::new(HystartChromium::default(), window);
         assert_eq!(driver.ack(0, 80_000, 1, 1), SlowStartDecision::GO_ON);

@@ -1,29 +1,29 @@
 //! HyStart as in Linux (Ha, Rhee: "Taming the elephants", Computer Networks 2011; net/ipv4/tcp_cubic.c,
 //! `hystart_update`).
 //!
-//! From a window of 16 packets on, slow start ends when an *ACK train* is long or when the *delay* has
-//! grown. A train are ACKs at most 2 ms apart; it is long when it lasts longer than the
-//! threshold of [`AckTrain`] since the start of the round. The delay has grown when the smallest RTT of a
-//! round, after 8 samples, exceeds the smallest of all by an eighth of it, at least 4 and at most 16 ms.
+//! From a window of 16 packets on, slow start ends when an *ACK train* is long or when the *delay* has grown.
+//! A train consists of ACKs at most 2 ms apart; it is long when it lasts longer than the threshold of
+//! [`AckTrain`] from the start of the round. The delay has grown when the minimum RTT of a round, after 8
+//! samples, exceeds the minimum of the connection by an eighth of it, at least 4 and at most 16 ms.
 //!
 //! | | here | elsewhere |
 //! |---|---|---|
 //! | minimum of the round | over all its samples | over the first 8: the paper, and Linux before 5.16 (5.15.5) |
 //! | samples of the ACK that ends a round | of the next round | of the old one, which ends only if the window grows: Linux before 5.16 (5.15.5) |
 //! | test of the delay | from the 9th sample on, at each | at the 8th: Chromium; at the end of a round: the paper |
-//! | pacing rate for the cushion | 2 · window / srtt, now | Linux: that of the ACK before, 1.2 · near the threshold |
+//! | pacing rate for the cushion | 2 · window / srtt, now | Linux: that of the previous ACK, 1.2 · near the threshold |
 //! | times | exact | Linux: microseconds |
 
 use super::slow_start::{SlowStartDecision, SlowStartInput, SlowStartPolicy, increase_threshold};
 use quiclab_core::{Duration, Time};
 
-/// Window in packets from which on the policy looks (`hystart_low_window`).
+/// Minimum window in packets at which slow start ends (`hystart_low_window`).
 const LOW_WINDOW: u64 = 16;
-/// Largest spacing within a train (`hystart_ack_delta_us`).
+/// Maximum spacing within a train (`hystart_ack_delta_us`).
 const TRAIN_SPACING: Duration = Duration::from_millis(2);
-/// Samples of a round before its minimum is tested (`HYSTART_MIN_SAMPLES`).
+/// Number of samples of a round before its minimum is tested (`HYSTART_MIN_SAMPLES`).
 const MIN_SAMPLES: u32 = 8;
-/// Largest burst of a sender, `GSO_MAX_SIZE`, in bytes.
+/// Maximum burst of a sender, `GSO_MAX_SIZE`, in bytes.
 const MAX_BURST: u64 = 65_536;
 /// Maximum that bursts may add to the threshold of the train.
 const MAX_CUSHION: Duration = Duration::from_millis(1);
@@ -31,10 +31,10 @@ const MAX_CUSHION: Duration = Duration::from_millis(1);
 /// Threshold of an ACK train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckTrain {
-    /// Half the smallest RTT, as in the paper and in Linux before 5.6.
+    /// Half the minimum RTT, as in the paper and in Linux before 5.6.
     Half,
-    /// The smallest RTT and a cushion for bursts of at most 1 ms, half of both if packets are not paced:
-    /// a paced window is spread over up to half an RTT anyway. Linux since 5.6.
+    /// The minimum RTT and a cushion for bursts of at most 1 ms, half of both if packets are not paced: a
+    /// paced window is spread over up to half an RTT anyway. Linux since 5.6.
     Cushioned {
         /// Whether the sender paces.
         paced: bool,
@@ -45,9 +45,9 @@ pub enum AckTrain {
 #[derive(Clone, Debug)]
 pub struct HystartLinux {
     train: AckTrain,
-    /// Slow start was left once; only a timeout makes it look again.
+    /// Whether slow start has ended; reset only by a timeout.
     found: bool,
-    /// `None` before the first acknowledgement.
+    /// Current round; `None` before the first acknowledgement.
     round: Option<Round>,
 }
 
@@ -56,10 +56,10 @@ struct Round {
     start: Time,
     /// Position of the next new packet at the start.
     end: u64,
-    /// Last ACK of the train.
+    /// Time of the last ACK of the train.
     last_ack: Time,
     samples: u32,
-    /// `Duration::MAX` before the first sample.
+    /// Minimum RTT of the round; `Duration::MAX` before the first sample.
     min_rtt: Duration,
 }
 
@@ -70,7 +70,7 @@ impl Round {
 }
 
 impl HystartLinux {
-    /// A policy with this threshold for trains.
+    /// Makes a policy with this threshold for trains.
     #[must_use]
     pub fn new(train: AckTrain) -> Self {
         Self { train, found: false, round: None }
@@ -134,8 +134,8 @@ mod tests {
     const PACED: AckTrain = AckTrain::Cushioned { paced: true };
     const UNPACED: AckTrain = AckTrain::Cushioned { paced: false };
 
-    /// ACKs 1 ms apart from 100 ms on, the RTT 50 ms: the time since the start of the round, in ms, at
-    /// which the train ends slow start, if it does within 100 ACKs.
+    /// Time since the start of the round, in ms, at which the train ends slow start, if within 100 ACKs; ACKs
+    /// are 1 ms apart from 100 ms on, the RTT is 50 ms.
     fn train_ends(train: AckTrain, window: u64, spacing_us: u64) -> Option<u64> {
         let mut driver = Driver::new(HystartLinux::new(train), window);
         (0..100).find_map(|i| {
@@ -166,8 +166,8 @@ mod tests {
         assert_eq!(train_ends(PACED, 16, 1000), Some(52));
     }
 
-    /// A first round of one sample of 80 ms; then a round with these RTTs in ms, 10 ms apart (no train): the
-    /// sample, counted from 1, at which slow start ends.
+    /// Sample, counted from 1, at which slow start ends: a first round of one sample of 80 ms, then a round
+    /// with these RTTs in ms, 10 ms apart (no train).
     fn delay_ends(rtts: &[u64]) -> Option<usize> {
         let mut driver = Driver::new(HystartLinux::new(PACED), 100);
         // first ACK: starts round 1 with end 10; that of packet 11 is the first of the next round
@@ -189,7 +189,7 @@ mod tests {
         let mut rtts = [91; 20];
         rtts[3] = 90;
         assert_eq!(delay_ends(&rtts), None);
-        // the minimum takes the ninth sample, too (before Linux 5.16 it did not)
+        // the minimum includes the ninth sample (before Linux 5.16 it did not)
         let mut rtts = [91; 20];
         rtts[8] = 85;
         assert_eq!(delay_ends(&rtts), None);
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn samples_of_a_round_are_forgotten_at_its_end() {
         let mut driver = Driver::new(HystartLinux::new(PACED), 100);
-        // round 1 ends with the ACK of packet 11 and has seen 80 ms; round 2 sees only 100 ms
+        // round 1 ends with the ACK of packet 11 with a minimum of 80 ms; round 2 has only 100 ms
         for packet in 1..=11 {
             assert_eq!(driver.ack(packet * 10_000, 80_000, packet, 10), SlowStartDecision::GO_ON);
         }
@@ -206,7 +206,7 @@ mod tests {
         for packet in 12..=30 {
             assert_eq!(driver.ack(packet * 10_000, 100_000, packet, 10), SlowStartDecision::GO_ON);
         }
-        // the end moves away: one ACK more begins a round, eight follow
+        // the end moves on: one more ACK starts a round, eight follow
         assert_eq!(driver.ack(310_000, 100_000, 31, 100), SlowStartDecision::GO_ON);
         let left = (32..60)
             .find(|packet| driver.ack(packet * 10_000, 100_000, *packet, 100) == SlowStartDecision::Leave);

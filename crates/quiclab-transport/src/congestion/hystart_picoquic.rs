@@ -1,29 +1,29 @@
-//! picoquic's exit from slow start: the RTT has risen by a quarter (picoquic/cc_common.c at bf84867, 2020,
-//! `picoquic_hystart_test`): the smallest of 7 samples, 1 ms apart at least, exceeds the smallest "largest of 7" so far by a
-//! quarter, 7 times. NewReno and CUBIC use it, and BBR where the RTT is above 100 ms.
+//! Exit from slow start of picoquic: the RTT has risen by a quarter (picoquic/cc_common.c at bf84867, 2020,
+//! `picoquic_hystart_test`): the minimum of 7 samples, at least 1 ms apart, exceeds the minimum "largest of
+//! 7" so far by a quarter, 7 times. NewReno and CUBIC use it, and BBR if the RTT is above 100 ms.
 
 use super::slow_start::{SlowStartDecision, SlowStartInput, SlowStartPolicy};
 use quiclab_core::{Duration, Time};
 
-/// Samples that are looked at together (`PICOQUIC_MIN_MAX_RTT_SCOPE`).
+/// Number of samples in a group (`PICOQUIC_MIN_MAX_RTT_SCOPE`).
 const SCOPE: usize = 7;
-/// Shortest time between two samples (`picoquic_hystart_test`).
+/// Minimum time between two samples (`picoquic_hystart_test`).
 const SPACING: Duration = Duration::from_millis(1);
 
-/// Whether the RTT has risen by a quarter (`picoquic_hystart_test`).
+/// Test for a rise of the RTT by a quarter (`picoquic_hystart_test`).
 #[derive(Clone, Debug, Default)]
 pub struct DelayTest {
     samples: [Duration; SCOPE],
     next: usize,
     filled: bool,
     last: Time,
-    /// Smallest of the largest of seven; `None` before the first seven.
+    /// Minimum of the maxima of seven samples; `None` before the first seven.
     reference: Option<Duration>,
     excesses: usize,
 }
 
 impl DelayTest {
-    /// Takes a sample; `true` if slow start must end.
+    /// Adds a sample; returns whether slow start must end.
     pub(crate) fn risen(&mut self, now: Time, rtt: Duration) -> bool {
         if now <= self.last + SPACING {
             return false;
@@ -53,7 +53,7 @@ impl DelayTest {
     }
 }
 
-/// As in newreno.c and cubic.c: the threshold becomes the window before the acknowledgement lets it grow.
+/// As in newreno.c and cubic.c: the threshold becomes the window before the growth by the acknowledgement.
 impl SlowStartPolicy for DelayTest {
     fn on_ack(&mut self, question: &SlowStartInput<'_>) -> SlowStartDecision {
         let Some(rtt) = question.rtt.filter(|_| question.initial) else { return SlowStartDecision::GO_ON };
@@ -80,7 +80,7 @@ mod tests {
         for _ in 0..50 {
             assert!(!sample(&mut test, 125), "a quarter is not more than a quarter");
         }
-        // the smallest of seven is 126 ms from the 7th sample on, for the 7th time with the 13th
+        // the minimum of seven is 126 ms from the 7th sample on, for the 7th time with the 13th
         for number in 1..=13 {
             assert_eq!(sample(&mut test, 126), number == 13, "sample {number}");
         }

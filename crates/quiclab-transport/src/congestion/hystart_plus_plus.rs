@@ -1,14 +1,14 @@
 //! HyStart++ (RFC 9406): slow start that slows down before it ends.
 //!
-//! When the smallest RTT of a round exceeds that of the round before, *conservative slow start* (CSS)
-//! begins: a quarter of the growth for at most 5 rounds. If the RTT falls again, the increase was a
-//! jitter and slow start resumes; otherwise it ends.
+//! When the minimum RTT of a round exceeds that of the previous round, *conservative slow start* (CSS)
+//! begins: a quarter of the growth for at most 5 rounds. If the RTT falls again, the increase was a jitter
+//! and slow start resumes; otherwise it ends.
 //!
 //! | | RFC 9406 | here |
 //! |---|---|---|
-//! | end of a round (4.2) | "when windowEnd is ACKed" | when something sent after its start is; that ACK is the first of the next round |
+//! | end of a round (4.2) | "when windowEnd is ACKed" | when a packet sent after its start is; that ACK is the first of the next round |
 //! | L (4.3) | RECOMMENDED: 8 without pacing, infinite with | the same |
-//! | slow starts (4.3) | SHOULD only be used for the first | the same: later ones go on undisturbed |
+//! | slow starts (4.3) | SHOULD only be used for the first | the same: later ones are unaffected |
 //! | test of the delay (4.2) | in rounds with at least 8 samples | at each sample from the 8th on |
 
 use super::slow_start::{SlowStartDecision, SlowStartInput, SlowStartPolicy, increase_threshold};
@@ -23,7 +23,7 @@ const CONSERVATIVE_ROUNDS: u32 = 5;
 /// L, the limit of packets per acknowledgement, for a sender that does not pace (section 4.3).
 const UNPACED_LIMIT: u64 = 8;
 
-/// HyStart++.
+/// Policy HyStart++.
 #[derive(Clone, Debug)]
 pub struct HystartPlusPlus {
     paced: bool,
@@ -32,9 +32,9 @@ pub struct HystartPlusPlus {
     samples: u32,
     /// `currentRoundMinRTT`; `Duration::MAX`: no sample.
     round_min: Duration,
-    /// `lastRoundMinRTT`; `Duration::MAX`: none.
+    /// `lastRoundMinRTT`; `Duration::MAX`: no sample.
     last_min: Duration,
-    /// `None` in slow start.
+    /// State of CSS; `None` in slow start.
     conservative: Option<Conservative>,
 }
 
@@ -42,12 +42,12 @@ pub struct HystartPlusPlus {
 struct Conservative {
     /// `cssBaselineMinRtt`: an RTT below it ends CSS.
     baseline: Duration,
-    /// Rounds that ended in CSS; the one it began in counts (section 4.2).
+    /// Number of rounds that ended in CSS, including the one in which it began (section 4.2).
     rounds: u32,
 }
 
 impl HystartPlusPlus {
-    /// A policy for a sender that paces or does not.
+    /// Makes a policy for a sender that paces or does not.
     #[must_use]
     pub fn new(paced: bool) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl HystartPlusPlus {
         }
     }
 
-    /// Starts a round; whether CSS has lasted long enough.
+    /// Starts a round when due; returns whether CSS has lasted long enough.
     fn roll(&mut self, acked: u64, next: u64) -> bool {
         if self.round_end.is_some_and(|end| acked <= end) {
             return false;
@@ -137,8 +137,8 @@ mod tests {
             Self { driver: Driver::new(HystartPlusPlus::new(true), 100), packet: 0, size }
         }
 
-        /// A round whose samples are all `rtt_ms`: its answers. A round begins with the ACK of the first
-        /// packet that left after the start of the one before.
+        /// Decisions in a round whose samples are all `rtt_ms`. A round starts with the ACK of the first
+        /// packet sent after the start of the previous one.
         fn round(&mut self, rtt_ms: u64) -> Vec<SlowStartDecision> {
             let next = self.packet + self.size;
             (0..self.size)
@@ -207,10 +207,10 @@ mod tests {
         assert_eq!(rounds.round(50), [SLOW; 10]); // not below the baseline of 50 ms
         let recovered = rounds.round(49);
         assert_eq!((&recovered[..7], &recovered[7..]), (&[SLOW; 7][..], &[FAST; 3][..]));
-        // and can be left again: 49 + 6.125 ms
+        // and can end again: 49 + 6.125 ms
         let again = rounds.round(56);
         assert_eq!(again[9], SLOW);
-        // five rounds counted anew
+        // five rounds are counted again
         for _ in 2..=5 {
             assert_eq!(rounds.round(56), [SLOW; 10]);
         }

@@ -1,18 +1,18 @@
-//! Jump Start (Liu, Allman, Jin, Wang, "Congestion Control Without a Startup Phase", `PFLDnet` 2007), as quicly has it for a
-//! connection without history (`include/quicly/cc.h`, `lib/quicly.c`, commit b11d3634): a window of given size at once, paced
-//! over the RTT of the handshake, then slow start.
+//! Jump Start (Liu, Allman, Jin, Wang, "Congestion Control Without a Startup Phase", `PFLDnet` 2007), as in
+//! quicly for a connection without history (`include/quicly/cc.h`, `lib/quicly.c`, commit b11d3634): a window
+//! of given size at once, paced over the RTT of the handshake, then slow start.
 //!
 //! | | quicly | here |
 //! |---|---|---|
 //! | size | `default_jumpstart_cwnd_packets`; 0, none, by default | `max_jump` |
-//! | moment | when the window is full for the first time and there is an RTT | the first RTT: of the handshake in TCP, of the first acknowledgement in QUIC |
-//! | pace | jump / smallest RTT | the same, with the first RTT |
-//! | first packet of the jump acknowledged | the window becomes what was in flight; slow start goes on | the same |
-//! | loss of a packet of the jump | bytes of it acknowledged so far, one initial window at least, times beta | the same |
+//! | moment | when the window is full for the first time and an RTT is known | the first RTT: of the handshake in TCP, of the first acknowledgement in QUIC |
+//! | pace | jump / minimum RTT | the same, with the first RTT |
+//! | first packet of the jump acknowledged | the window becomes the bytes in flight; slow start continues | the same |
+//! | loss of a packet of the jump | bytes of it acknowledged so far, at least one initial window, times beta | the same |
 //! | recovery | the window follows the bytes of the jump that are acknowledged, times beta | the same; threshold as the window |
 //!
-//! The paper was not read. After what others say of it, the window is the receiver's and the data that the application has
-//! handed over; here the size is an option.
+//! The paper was not read. According to others, the window is that of the receiver and the data queued by the
+//! application; here the size is an option.
 
 use super::slow_start::{
     Convergence, RecoveryStep, Reduction, SlowStartDecision, SlowStartInput, SlowStartPolicy, paced_over,
@@ -21,7 +21,7 @@ use super::slow_start::{
 use super::{Ack, LostPacket};
 use quiclab_core::{DataRate, Duration, Time};
 
-/// Jump Start.
+/// Policy Jump Start.
 #[derive(Clone, Debug)]
 pub struct JumpStart {
     jump: u64,
@@ -38,7 +38,7 @@ pub struct JumpStart {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stage {
     Waiting,
-    /// From a position on.
+    /// During the jump, from a position on.
     Jumping {
         first: u64,
     },
@@ -56,7 +56,7 @@ enum Stage {
 }
 
 impl JumpStart {
-    /// A policy that jumps to `jump` bytes; `rtt`: that of the handshake, if it is known.
+    /// Makes a policy that jumps to `jump` bytes; `rtt`: RTT of the handshake, if known.
     #[must_use]
     pub fn new(jump: u64, rtt: Option<Duration>, initial_window: u64) -> Self {
         Self { jump, initial_window, rtt, stage: Stage::Waiting, acked: 0, lost: None }

@@ -56,8 +56,8 @@ fn the_first_packet_acknowledged_leaves_what_was_in_flight() {
     assert_eq!(reno.window(), 70 * MSS);
 }
 
-/// 20 packets of the jump have arrived when a loss is noticed: half of them, and with each further one half of it, until the
-/// last is acknowledged.
+/// 20 packets of the jump have arrived when a loss is detected: the window is half of them, plus half of each
+/// further one until the last is acknowledged.
 #[test]
 fn after_a_loss_the_window_follows_what_is_delivered() {
     let mut reno = start(None);

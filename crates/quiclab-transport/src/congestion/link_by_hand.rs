@@ -1,5 +1,5 @@
-//! A sender with endless data, a FIFO link of fixed rate and a constant delay back: every packet is
-//! acknowledged by itself, in order. A packet dropped by a full buffer is reported lost with the next
+//! Sender with endless data, a FIFO link of fixed rate and a constant delay back: every packet is
+//! acknowledged separately, in order. A packet dropped by a full buffer is reported lost with the next
 //! acknowledgement after the one it would have had.
 
 use crate::congestion::{Ack, CongestionEvent, Controller, LostPacket, Phase, RecoveryPhase};
@@ -17,12 +17,12 @@ struct Packet {
     dropped: bool,
 }
 
-/// What the sender sees after an acknowledgement.
+/// State of the sender after an acknowledgement.
 pub(super) struct Seen {
     pub(super) now: Time,
     pub(super) in_flight: u64,
     pub(super) window: u64,
-    /// byte/s
+    /// Rate of the link in byte/s.
     pub(super) rate: u64,
     pub(super) phase: Phase,
     pub(super) delivered: u64,
@@ -33,7 +33,7 @@ pub(super) struct Link {
     pub(super) rate: DataRate,
     /// RTT without queue and transmission.
     pub(super) delay: Duration,
-    /// Bytes that may wait; more are dropped.
+    /// Size of the buffer in bytes; packets beyond it are dropped.
     pub(super) buffer: u64,
     /// Delay added to all acknowledgements from a time on.
     pub(super) detour: Option<(Time, Duration)>,
@@ -48,7 +48,7 @@ pub(super) struct Link {
     min_rtt: Option<Duration>,
     recovery: RecoveryPhase,
     recovery_end: u64,
-    /// Bytes found lost since the last acknowledgement.
+    /// Bytes declared lost since the last acknowledgement.
     lost_since_ack: u64,
 }
 
@@ -74,27 +74,27 @@ impl Link {
         }
     }
 
-    /// Bytes that the buffer had no room for.
+    /// Total bytes dropped by the buffer.
     pub(super) fn lost(&self) -> u64 {
         self.estimator.lost()
     }
 
-    /// Byte/s.
+    /// Rate of the link in byte/s.
     pub(super) fn capacity(&self) -> u64 {
         self.rate.bits_per_second() / 8
     }
 
-    /// Smallest RTT: delay and one transmission.
+    /// Minimum RTT: delay and one transmission.
     pub(super) fn base_rtt(&self) -> Duration {
         self.delay + self.rate.time_for(ByteCount::from_bytes(MSS))
     }
 
-    /// Bandwidth x smallest RTT in bytes.
+    /// Bandwidth x minimum RTT in bytes.
     pub(super) fn bdp(&self) -> u64 {
         self.rate.bytes_in(self.base_rtt()).bytes()
     }
 
-    /// Runs for a time, showing the state after every acknowledgement.
+    /// Runs for `time`, and reports the state after every acknowledgement.
     pub(super) fn run(
         &mut self,
         controller: &mut dyn Controller,

@@ -1,4 +1,4 @@
-//! NewReno: halve the window at a loss, grow by a packet per round trip (RFC 9002 section 7.3; RFC 5681 and
+//! NewReno: half the window at a loss, growth by a packet per round trip (RFC 9002 section 7.3; RFC 5681 and
 //! 6582; net/ipv4/tcp_cong.c, where it is called reno).
 //!
 //! Slow start, timeouts and pauses are those of `window.rs`.
@@ -9,10 +9,11 @@
 //! | increase | one packet per window acknowledged (section 7.3.3) | the same | the same |
 //! | N emulated connections (not in Linux) | | | N packets per round trip, decrease (N - 1 + 0.7) / N |
 //!
-//! With Alternative Backoff with ECN (ABE, RFC 8511) marks cost less than losses: [`NewReno::keeping_at_marks`].
+//! With Alternative Backoff with ECN (ABE, RFC 8511) marks reduce the window by less than losses:
+//! [`NewReno::keeping_at_marks`].
 //!
-//! N emulated connections are Chromium's (`TcpCubicSenderBytes::RenoBeta` and `MaybeIncreaseCwnd`), which uses
-//! CUBIC's factor of 0.7 for Reno, too. With N = 1 Chromium keeps 0.7 of the window, too:
+//! N emulated connections are as in Chromium (`TcpCubicSenderBytes::RenoBeta` and `MaybeIncreaseCwnd`), which
+//! uses CUBIC's factor of 0.7 for Reno, too. With N = 1 Chromium keeps 0.7 of the window, too:
 //! [`NewReno::keeping`].
 
 use super::constants::NewRenoConstants;
@@ -24,18 +25,18 @@ use quiclab_core::{DataRate, Duration, Time};
 /// NewReno.
 pub struct NewReno {
     window: Window,
-    /// Emulated connections.
+    /// Number of emulated connections.
     connections: u64,
-    /// Part of the window that one connection keeps at a loss.
+    /// Part of the window that remains after a loss of one connection.
     keeps: f64,
-    /// The same where packets were marked; `None`: as at a loss.
+    /// Part that remains after marks; `None`: as for a loss.
     keeps_at_marks: Option<f64>,
-    /// The same at a loss in slow start; `None`: as at any.
+    /// Part that remains after a loss in slow start; `None`: as for other losses.
     keeps_in_slow_start: Option<f64>,
 }
 
 impl NewReno {
-    /// A window in slow start that `policy` may end.
+    /// Makes a controller in slow start, which `policy` may end.
     ///
     /// # Panics
     /// If `mss` is 0.
@@ -51,19 +52,19 @@ impl NewReno {
         }
     }
 
-    /// The same, keeping another part of the window at a loss, if it is one connection (Chromium, quic-go: 0.7).
+    /// Sets the part of the window that remains after a loss of one connection (Chromium, quic-go: 0.7).
     #[must_use]
     pub fn keeping(self, part: f64) -> Self {
         Self { keeps: part, ..self }
     }
 
-    /// The same, keeping another part of the window when packets are marked (RFC 8511), if it is one connection.
+    /// Sets the part of the window that remains after marks (RFC 8511) for one connection.
     #[must_use]
     pub fn keeping_at_marks(self, part: Option<f64>) -> Self {
         Self { keeps_at_marks: part, ..self }
     }
 
-    /// The same with other constants.
+    /// Sets other constants.
     #[must_use]
     pub fn with(self, set: &NewRenoConstants) -> Self {
         let keeps = set.beta.unwrap_or(self.keeps);
@@ -180,8 +181,8 @@ mod tests {
         }
     }
 
-    /// From 10 packets the window doubles to 20, slow start ends at 25, and the other acknowledgements of that window make
-    /// no packet more; from there it is one for each window.
+    /// From 10 packets the window doubles to 20, slow start ends at 25, and the other acknowledgements of
+    /// that window add no packet; from there on it grows by one for each window.
     #[test]
     fn a_known_threshold_ends_the_first_slow_start() {
         let mut reno = newreno(Flavour::LinuxTcp, 10, 1);
@@ -234,7 +235,7 @@ mod tests {
         let lost = CongestionEvent { in_flight: 2_500, ..CongestionEvent::default() };
         let mut reno = newreno(Flavour::LinuxTcp, 20, 1);
         reno.on_timeout(&lost, true);
-        // 3 packets are in flight, and one
+        // the 3 packets in flight plus one
         assert_eq!((reno.window(), reno.ssthresh()), (4 * MSS, Some(10 * MSS)));
         reno.on_timeout(&CongestionEvent::default(), false);
         assert_eq!((reno.window(), reno.ssthresh()), (MSS, Some(10 * MSS)));
@@ -245,7 +246,7 @@ mod tests {
         assert_eq!((quic.window(), quic.ssthresh()), (2 * MSS, Some(10 * MSS)));
     }
 
-    /// RFC 8511: 0.8 at marks, and half at losses and timeouts as before.
+    /// RFC 8511: 0.8 for marks, and half for losses and timeouts as before.
     #[test]
     fn marks_cost_less_than_losses_with_abe() {
         for flavour in [Flavour::LinuxTcp, Flavour::Quic, Flavour::Quinn] {
@@ -257,8 +258,9 @@ mod tests {
         }
     }
 
-    /// Credit of 15 of 16 packets is kept at the halving to 8. A packet acknowledged then makes it 16: two packets of
-    /// growth at once, none left; in quinn one, for 8, and with the next packet, 9 of 9, another.
+    /// Credit of 15 of 16 packets is kept at the halving to 8. Another acknowledged packet makes it 16: two
+    /// packets of growth at once without a remainder; in quinn one, for 8, and with the next packet, 9 of 9,
+    /// another.
     #[test]
     fn credit_kept_at_a_halving_is_spent_at_once_or_packet_by_packet() {
         for (flavour, windows) in [(Flavour::Quic, [10, 10]), (Flavour::Quinn, [9, 10])] {

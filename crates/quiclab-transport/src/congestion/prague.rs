@@ -1,18 +1,19 @@
-//! Prague: a scalable control for the Internet, which keeps queues of L4S almost empty, after the reference implementation for
-//! Linux (`tcp_prague.c` 0.7, L4STeam). draft-briscoe-iccrg-prague-congestion-control-04 describes it; the two were not compared.
+//! Prague: scalable control for the Internet, which keeps queues of L4S almost empty, after the reference
+//! implementation for Linux (`tcp_prague.c` 0.7, L4STeam). draft-briscoe-iccrg-prague-congestion-control-04
+//! describes it; the two were not compared.
 //!
 //! |  | reference | here |
 //! | --- | --- | --- |
-//! | share of marks | moving average, g = 1/16, with what is left of divisions; 0 before the first mark | as the reference |
+//! | share of marks | moving average, g = 1/16, with the remainders of divisions; 0 before the first mark | as the reference |
 //! | first mark | halves the window, which slow start overwrites if the acknowledgement has packets without a mark, too | as the reference |
 //! | reduction | alpha / 2, once a round trip, or once in 25 ms below that | the same |
 //! | increase | for each packet without a mark, also while reducing: 1500 bytes in a round trip | the same |
 //! | RTTs below 25 ms | increase by (RTT / 25 ms)^2, after four rounds | the same |
 //! | window in use | whole packets, one step for each acknowledgement towards the window with a fraction | the same, QUIC too |
 //! | pacing | at the rate of the window, twice it in slow start; bursts of at most 0.25 ms | the same |
-//! | windows of four packets or fewer | a rate in place of a window, with 3 % more and less in turn; below 1 Mbit/s smaller packets | not modelled: at least two packets |
-//! | losses | half, once an episode; by the share of marks where a tail loss probe repaired one | half |
-//! | undo of a false loss | the window of the rate before | the window before |
+//! | windows of four packets or fewer | a rate in place of a window, alternating by 3 %; below 1 Mbit/s smaller packets | not modelled: at least two packets |
+//! | losses | half, once an episode; by the share of marks if a tail loss probe repaired one | half |
+//! | undo of a false loss | the window of the previous rate | the previous window |
 //! | without feedback of marks | another control, Reno | growth of Reno: that of short RTTs is not scaled |
 //! | feedback of TCP | accurate (RFC 9768) | all packets of an acknowledgement with ECE (`tcp.ecn = "dctcp"`) |
 
@@ -20,28 +21,28 @@ use super::window::{Flavour, WindowSettings};
 use super::{Ack, CongestionEvent, Controller, Marks, Phase};
 use quiclab_core::{DataRate, Duration, Time};
 
-/// A packet of the window with a fraction (`ONE_CWND`).
+/// One packet in the fixed-point window (`ONE_CWND`).
 const PACKET: u64 = 1 << 20;
-/// 1 as a share of marks (`PRAGUE_MAX_ALPHA`).
+/// Fixed-point representation of a share of 1 (`PRAGUE_MAX_ALPHA`).
 const ONE: u64 = 1 << 24;
-/// The average moves by 1/2^4 of the difference to a new share (`PRAGUE_SHIFT_G`); it is stored times 2^4.
+/// Weight of a new share in the average: 1/2^4 (`PRAGUE_SHIFT_G`); the average is stored times 2^4.
 const SHIFT: u32 = 4;
-/// RTT below which flows behave as if they had this one (`RTT_TARGET`).
+/// RTT as which flows with a smaller one behave (`RTT_TARGET`).
 const TARGET_RTT: Duration = Duration::from_millis(25);
-/// Rounds after slow start before they do (`DEFAULT_RTT_TRANSITION`).
+/// Number of rounds after slow start before they do (`DEFAULT_RTT_TRANSITION`).
 const TRANSITION_ROUNDS: u32 = 4;
-/// Smallest window in packets (`MIN_CWND_RTT`).
+/// Minimum window in packets (`MIN_CWND_RTT`).
 const MIN_PACKETS: u64 = 2;
-/// Smallest rate (`MINIMUM_RATE`).
+/// Minimum rate in bit/s (`MINIMUM_RATE`).
 const MIN_RATE: u64 = 100_000;
-/// What a full packet of TCP has above its payload (`tcp_mss_to_mtu` with timestamps).
+/// Header bytes of a full packet of TCP (`tcp_mss_to_mtu` with timestamps).
 const TCP_HEADERS: u64 = 52;
-/// What a window grows by in a round trip [bytes] (`MTU_SYS`).
+/// Growth of a window in a round trip in bytes (`MTU_SYS`).
 const GROWTH: u64 = 1500;
-/// A burst lasts 2^-12 s at most (`prague_burst_shift`).
+/// Maximum duration of a burst: 2^-12 s (`prague_burst_shift`).
 const BURST_SHIFT: u32 = 12;
 
-/// Prague.
+/// Controller Prague.
 pub struct Prague {
     flavour: Flavour,
     mss: u64,
@@ -55,23 +56,23 @@ pub struct Prague {
     ssthresh: Option<u64>,
     /// Average share of marks, in units of 1/[`ONE`], times 2^[`SHIFT`].
     alpha: u64,
-    /// When it was computed last; `None`: never.
+    /// Time of its last update; `None`: never.
     alpha_updated: Option<Time>,
-    /// When the window was reduced for marks last.
+    /// Time of the last reduction for marks.
     reduced: Option<Time>,
-    /// Whether the receiver reports marks, and whether there was one.
+    /// Whether the receiver reports marks, and whether a mark was reported.
     has_feedback: bool,
     saw_marks: bool,
     /// Whether the window is reduced for losses.
     in_loss: bool,
-    /// Packets with marks of the present acknowledgement.
+    /// Packets with marks of the current acknowledgement.
     newly_marked: u64,
     /// Packets delivered in this round, and those of them with marks.
     delivered: u64,
     marked: u64,
-    /// The round ends when this position is acknowledged.
+    /// Position whose acknowledgement ends the round.
     round_end: u64,
-    /// Rounds since slow start.
+    /// Number of rounds since slow start.
     rounds: u32,
     /// Growth for each packet without a mark, in units of 1/[`PACKET`], before the division by the window.
     increase: u64,
@@ -82,7 +83,7 @@ pub struct Prague {
 }
 
 impl Prague {
-    /// A window in slow start.
+    /// Makes a controller in slow start.
     ///
     /// # Panics
     /// If `mss` is 0.
@@ -124,7 +125,7 @@ impl Prague {
         self.has_feedback && !self.in_slow_start() && self.rounds >= TRANSITION_ROUNDS
     }
 
-    /// Growth by the RTT: a packet in the target RTT, at the rate that a packet more in the window gives.
+    /// Scales the growth by the RTT: a packet per target RTT, converted to a rate.
     fn scale_increase(&mut self) {
         let scaled = self.srtt.filter(|srtt| *srtt > Duration::ZERO && *srtt < TARGET_RTT);
         self.increase = match scaled {
@@ -136,7 +137,7 @@ impl Prague {
         };
     }
 
-    /// 1500 bytes more for each window of packets without marks; in slow start a packet for each.
+    /// Grows by 1500 bytes for each window of packets without marks; in slow start by a packet for each.
     fn grow(&mut self, mut packets: u64) {
         if self.in_slow_start() {
             let room = self.ssthresh.map_or(u64::MAX, |ssthresh| ssthresh - self.packets);
@@ -153,7 +154,7 @@ impl Prague {
         }
     }
 
-    /// The window in use goes one step towards the one with a fraction.
+    /// Moves the window in use one step towards the one with a fraction.
     fn step(&mut self) {
         let wanted = self.fraction.div_ceil(PACKET).max(MIN_PACKETS);
         match self.packets.cmp(&wanted) {
@@ -167,7 +168,7 @@ impl Prague {
         self.scale_increase();
     }
 
-    /// The average share of marks, once a round trip, or once in the target RTT.
+    /// Updates the average share of marks once per round trip, or once per target RTT.
     fn update_alpha(&mut self, ack: &Ack) {
         let recently = |updated: Time| ack.now.since(updated) < TARGET_RTT;
         if ack.acked_position < self.round_end
@@ -188,7 +189,7 @@ impl Prague {
     }
 
     fn enter_loss(&mut self) {
-        // as `tcp_current_ssthresh`: three quarters of the window at least
+        // as in `tcp_current_ssthresh`: at least three quarters of the window
         let ssthresh = self.ssthresh.map(|ssthresh| ssthresh.max(self.packets / 2 + self.packets / 4));
         self.prior = Some((self.packets, self.fraction, ssthresh));
         self.fraction -= self.fraction / 2;
@@ -274,7 +275,7 @@ impl Controller for Prague {
         self.ssthresh.map(|packets| packets * self.mss)
     }
 
-    /// The packets of the window, or those in flight, in a round trip; twice that far below the threshold.
+    /// Packets of the window, or those in flight, per round trip; twice that far below the threshold.
     fn pacing_rate(&self) -> Option<DataRate> {
         let srtt = self.srtt.filter(|srtt| *srtt > Duration::ZERO)?;
         let packets = (self.fraction / PACKET).max(self.in_flight.div_ceil(self.mss));
@@ -290,7 +291,7 @@ impl Controller for Prague {
         Some(packets.max(1) * self.mss)
     }
 
-    /// It grows while it is reduced.
+    /// Returns true, as the window also grows during the reduction.
     fn owns_recovery(&self) -> bool {
         true
     }

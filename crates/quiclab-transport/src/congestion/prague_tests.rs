@@ -12,14 +12,14 @@ fn of(flavour: Flavour, packets: u64, mss: u64) -> Prague {
     Prague::new(&WindowSettings { flavour, initial_window: packets * mss, mss, emulated_connections: 1 })
 }
 
-/// One in congestion avoidance with marks seen: no growth of slow start, no halving at the next mark.
+/// Controller in congestion avoidance after marks: no growth of slow start, no halving at the next mark.
 fn avoiding(packets: u64) -> Prague {
     let mut prague = prague(packets);
     (prague.ssthresh, prague.has_feedback, prague.saw_marks) = (Some(packets), true, true);
     prague
 }
 
-/// An acknowledgement after `millis` of `packets`, of which `marked` have marks; the round goes on.
+/// An acknowledgement after `millis` of `packets`, of which `marked` have marks; the round continues.
 fn ack(prague: &mut Prague, millis: u64, packets: u32, marked: u64) {
     acked(prague, millis, packets, marked, 50, 0);
 }
@@ -55,7 +55,8 @@ fn slow_start_doubles_until_the_first_mark_halves() {
     let mut growing = prague(10);
     ack(&mut growing, 1, 10, 0);
     assert_eq!((growing.window(), growing.phase()), (20 * MSS, Phase::SlowStart));
-    // the nine packets without a mark are slow start's, which overwrites the halved window, as in the reference
+    // the nine packets without a mark count in slow start, which overwrites the halved window, as in the
+    // reference
     ack(&mut growing, 2, 10, 1);
     assert_eq!(growing.fraction, 29 * PACKET);
     let mut halved = prague(20);

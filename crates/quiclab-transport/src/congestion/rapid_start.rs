@@ -1,15 +1,15 @@
-//! Rapid Start (draft-kazuho-ccwg-rapid-start-02): the window triples in a round trip until a queue builds up, then it
-//! doubles; at the first loss it converges to what the path delivers.
+//! Rapid Start (draft-kazuho-ccwg-rapid-start-02): the window triples in a round trip until a queue builds
+//! up, then it doubles; at the first loss it converges to the amount that the path delivers.
 //!
 //! | | draft | here |
 //! |---|---|---|
-//! | full-RTT pacing (3.1) | SHOULD, when more is sent for the first time than slow start with pacing would send; an initial window of up to twice the usual one | the round trip after the first growth by more than is acknowledged, at window / smoothed RTT; `initial_window` is an option of its own |
-//! | queue (3.2) | smallest RTT of about a round trip above min(min RTT + 4 ms, 1.1 min RTT) | the same; of the last four quarters of the smallest RTT, as quicly |
-//! | recovery (3.3) | window times a silence factor, then less a factor of what is acknowledged and lost | the same; what is lost and delivered with the acknowledgement that starts recovery counts |
-//! | least window (3.3) | a third of what beta leaves (SHOULD NOT be below); initial window times beta (MAY) | both |
-//! | after it | the ordinary rules; CUBIC's `W_max` is left open | `W_max` is window / beta, the estimate of the full path (assumed) |
-//! | TCP (4.1) | "it is up to each TCP implementation" how delivered and lost bytes are counted | those of the scoreboard; a retransmission that is lost again counts again; PRR rests |
-//! | growth in TCP | | Linux lets a window grow to twice what is outstanding only (`tcp_is_cwnd_limited`) |
+//! | full-RTT pacing (3.1) | SHOULD, when more is sent for the first time than slow start with pacing would send; an initial window of up to twice the usual one | the round trip after the first growth by more than the bytes acknowledged, at window / smoothed RTT; `initial_window` is a separate option |
+//! | queue (3.2) | minimum RTT of about a round trip above min(min RTT + 4 ms, 1.1 min RTT) | the same; of the last four quarters of the minimum RTT, as in quicly |
+//! | recovery (3.3) | window times a silence factor, then less a factor of the bytes acknowledged and lost | the same; bytes lost and delivered with the acknowledgement that starts recovery count |
+//! | minimum window (3.3) | a third of beta times the window (SHOULD NOT be below); initial window times beta (MAY) | both |
+//! | after it | the rules of the control; CUBIC's `W_max` is not specified | `W_max` is window / beta, the estimate of the full path (assumed) |
+//! | TCP (4.1) | "it is up to each TCP implementation" how delivered and lost bytes are counted | those of the scoreboard; a retransmission that is lost again counts again; PRR is inactive |
+//! | growth in TCP | | in Linux a window grows only to twice the outstanding packets (`tcp_is_cwnd_limited`) |
 //! | HyStart++ | can be combined | not combined |
 
 use super::slow_start::{
@@ -23,10 +23,10 @@ use quiclab_core::{DataRate, Duration, Time};
 const K: f64 = 2.0 / 3.0;
 /// Additive term of `queue_buildup_thresh` (section 3.2).
 const TOLERANCE: Duration = Duration::from_millis(4);
-/// Parts of the smallest RTT of which the smallest samples are kept.
+/// Number of parts of the minimum RTT whose minimum samples are kept.
 const PARTS: usize = 4;
 
-/// Rapid Start.
+/// Policy Rapid Start.
 #[derive(Clone, Debug)]
 pub struct RapidStart {
     initial_window: u64,
@@ -45,16 +45,16 @@ enum Stage {
     Over,
 }
 
-/// The flight that is paced over a full RTT.
+/// State of the flight that is paced over a full RTT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FirstFlight {
     Waiting,
-    /// Until something behind this position is acknowledged.
+    /// Paced until a packet beyond this position is acknowledged.
     Until(u64),
     Over,
 }
 
-/// Smallest RTT samples of the last parts of a round trip; `Duration::MAX`: none.
+/// Minimum RTT samples of the last parts of a round trip; `Duration::MAX`: none.
 #[derive(Clone, Copy, Debug)]
 struct RttFloor {
     samples: [Duration; PARTS],
@@ -86,7 +86,7 @@ impl RttFloor {
 }
 
 impl RapidStart {
-    /// A policy of a sender with this initial window in bytes.
+    /// Makes a policy for a sender with this initial window in bytes.
     #[must_use]
     pub fn new(initial_window: u64) -> Self {
         Self {
@@ -100,7 +100,7 @@ impl RapidStart {
     }
 }
 
-/// What `acked` and `lost` bytes of a recovery period leave of a window (section 3.3), `least` bytes at least.
+/// Window after `acked` and `lost` bytes of a recovery period (section 3.3), at least `least` bytes.
 fn converged(window: u64, acked: u64, lost: u64, beta: f64, least: u64) -> u64 {
     let ack_factor = K * (1.0 - beta);
     let taken = part_of(acked, ack_factor) + part_of(lost, beta + ack_factor);

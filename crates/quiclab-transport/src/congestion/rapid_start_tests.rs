@@ -71,7 +71,8 @@ fn a_queue_of_a_tenth_or_4_ms_makes_it_double() {
     }
 }
 
-/// The smallest sample of about a round trip: one of 40 ms holds for the part of 10 ms in which it came, and for three more.
+/// The minimum sample of about a round trip: one of 40 ms counts in the part of 10 ms in which it arrived,
+/// and in three more.
 #[test]
 fn the_smallest_rtt_of_a_round_trip_decides() {
     let mut rapid = RapidStart::new(10 * MSS);
@@ -88,7 +89,7 @@ fn later_slow_starts_double() {
     assert!(rapid.pacing_rate(MSS).is_none());
 }
 
-/// 100 packets, of which the path with its queue holds 50: half of them are lost. Section 3.3.1 with beta 0.5:
+/// 100 packets, of which path and queue have room for 50: half of them are lost. Section 3.3.1 with beta 0.5:
 /// 5/6 x 100 - 1/3 x 50 - 5/6 x 50 = 25 packets, beta times 50; with 0.7: 90 - 1/5 x 50 - 9/10 x 50 = 35.
 #[test]
 fn the_window_converges_to_beta_of_what_is_delivered() {
@@ -111,7 +112,7 @@ fn the_window_converges_to_beta_of_what_is_delivered() {
         control.on_recovery_end(Time::from_nanos(1_100_000_000));
         assert!(!control.owns_recovery());
         assert_eq!(control.ssthresh(), Some(control.window()));
-        // the ordinary rules
+        // the rules of the control
         let before = control.window();
         control.on_congestion(&CongestionEvent::default());
         let kept = control.window() as f64 / before as f64;
@@ -119,7 +120,7 @@ fn the_window_converges_to_beta_of_what_is_delivered() {
     }
 }
 
-/// Section 3.3: not below a third of what beta leaves, and not below the initial window times beta.
+/// Section 3.3: not below a third of beta times the window, and not below the initial window times beta.
 #[test]
 fn the_window_has_two_lower_bounds() {
     for (window, initial, least) in [(120, 10, 20), (12, 10, 5)] {
@@ -139,7 +140,7 @@ fn marks_alone_leave_beta() {
     assert!(reno.window().abs_diff(45 * MSS) <= 90, "{}", reno.window());
 }
 
-/// The flight after the first growth is paced at window / RTT, until something of it is acknowledged.
+/// The flight after the first growth is paced at window / RTT, until a packet of it is acknowledged.
 #[test]
 fn the_first_larger_flight_is_paced_over_a_round_trip() {
     let mut reno = NewReno::new(&settings(10), Box::new(RapidStart::new(10 * MSS)));

@@ -1,37 +1,37 @@
-//! Increase of the window when the sender is rate-limited (draft-ietf-ccwg-ratelimited-increase, "Rate-Limited Increase"):
-//! by the most that was in flight since the last reduction (maxFS).
+//! Increase of the window when the sender is rate-limited (draft-ietf-ccwg-ratelimited-increase,
+//! "Rate-Limited Increase"): limited by the maximum in flight since the last reduction (maxFS).
 //!
 //! | | draft | here |
 //! | --- | --- | --- |
 //! | FlightSize | sent and not acknowledged | bytes in flight (RFC 9002 section 2) |
 //! | slow start | "cwnd = min(cwnd_new, 2*maxFS)" | the same: of an acknowledgement, no more bytes count than remain up to the limit |
-//! | congestion avoidance | "cwnd = min(cwnd_new, SMSS+maxFS)" | a window below the limit grows as the control lets it for one acknowledgement |
-//! | a reduction | "maxFS MUST be reset to zero", then the first measurement of FlightSize | what is in flight when it is noticed: at the next packet sent or acknowledgement |
-//! | conservative slow start (HyStart++) | not said | the limit of slow start |
+//! | congestion avoidance | "cwnd = min(cwnd_new, SMSS+maxFS)" | a window below the limit grows as the control permits for one acknowledgement |
+//! | a reduction | "maxFS MUST be reset to zero", then the first measurement of FlightSize | bytes in flight when it is detected: at the next packet sent or acknowledgement |
+//! | conservative slow start (HyStart++) | not specified | the limit of slow start |
 //!
-//! RFC 9002 section 7.8 does not let such a window grow at all; Linux (`tcp_is_cwnd_limited`) grows in slow start to twice
-//! what was outstanding in the last round trip, and in congestion avoidance not at all. The draft calls both more
-//! conservative than its rule.
+//! RFC 9002 section 7.8 does not permit such a window to grow; Linux (`tcp_is_cwnd_limited`) grows in slow
+//! start to twice the bytes outstanding in the last round trip, and does not grow in congestion avoidance.
+//! The draft calls both more conservative than its rule.
 
 use super::{Ack, Controller};
 
-/// What the rule must know of a sender.
+/// State of a sender for the rule.
 #[derive(Clone, Copy, Debug)]
 pub struct RateLimitedIncrease {
     /// maxFS in bytes.
     max_flight: u64,
-    /// Window when it was last seen, in bytes.
+    /// Window at the last call in bytes.
     window: u64,
 }
 
 impl RateLimitedIncrease {
-    /// At the start maxFS is the initial window.
+    /// Makes the state; maxFS starts as the initial window.
     #[must_use]
     pub fn new(initial_window: u64) -> Self {
         Self { max_flight: initial_window, window: initial_window }
     }
 
-    /// `in_flight` bytes are in flight now, under a window of `window` bytes.
+    /// Records `in_flight` bytes in flight at a window of `window` bytes.
     pub fn on_flight(&mut self, in_flight: u64, window: u64) {
         if window < self.window {
             self.max_flight = 0;
@@ -40,8 +40,8 @@ impl RateLimitedIncrease {
         self.max_flight = self.max_flight.max(in_flight);
     }
 
-    /// Before `controller`, whose full packets have `mss` bytes, learns of an acknowledgement: whether and by how much the
-    /// window may grow.
+    /// Sets in `ack` whether and by how much the window may grow, before `controller`, whose full packets
+    /// have `mss` bytes, receives it.
     pub fn limit(&mut self, ack: &mut Ack, controller: &dyn Controller, mss: u64) {
         let window = controller.window();
         self.on_flight(ack.in_flight, window);
@@ -115,7 +115,7 @@ mod tests {
             self.controller.on_ack(&ack);
         }
 
-        /// The windows after each of the ACKs of a round in which `packets` are sent.
+        /// Windows after each of the ACKs of a round in which `packets` are sent.
         fn round(&mut self, packets: u64) -> Vec<u64> {
             self.send(packets);
             let acks = 0..packets / 2;
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(sender.round(20), [22, 24, 26, 28, 30, 32, 34, 36, 38, 40]);
     }
 
-    /// The example of its section on the rules: ten packets, a pause, four packets; an ACK for each.
+    /// The example from its section on the rules: ten packets, a pause, four packets; an ACK for each.
     #[test]
     fn a_window_does_not_pass_twice_what_was_in_flight() {
         let mut sender = Sender::new();
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(sender.controller.window(), 20 * MSS);
     }
 
-    /// What is acknowledged counts no further than the limit: 19 packets, an ACK of four.
+    /// Acknowledged bytes count only up to the limit: 19 packets, an ACK of four.
     #[test]
     fn growth_ends_exactly_at_the_limit() {
         let mut sender = Sender::new();
@@ -160,8 +160,9 @@ mod tests {
         assert_eq!(sender.controller.window(), 20 * MSS);
     }
 
-    /// A loss with 20 packets in flight leaves a window of 10 and, when two more are acknowledged, a maxFS of what is in
-    /// flight. With 4 in flight the window stays; with 10 it grows by a packet for each window acknowledged, up to 11.
+    /// A loss with 20 packets in flight results in a window of 10 and, when two more are acknowledged, in a
+    /// maxFS of the packets in flight. With 4 in flight the window does not grow; with 10 it grows by a
+    /// packet for each window acknowledged, up to 11.
     #[test]
     fn after_a_reduction_the_measure_begins_anew() {
         let mut sender = Sender::new();

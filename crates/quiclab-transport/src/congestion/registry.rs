@@ -1,36 +1,37 @@
-//! From a list of congestion controls to their names in scenarios and to their controllers.
+//! Registry of congestion controls with their names in scenarios and their controllers.
 
 use quiclab_core::Ecn;
 
-/// Kinds of congestion control, by the options that go with them.
+/// Kinds of congestion control, by the options that they have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// Changes its window by AIMD: it can stand for several connections, and has a slow start to leave.
+    /// Changes its window by AIMD: it can emulate several connections, and has a slow start with an exit.
     Window,
-    /// As [`Family::Window`], and reduces its window by the share of packets with marks, so that it needs ECN; it stands for
-    /// one connection.
+    /// As [`Family::Window`], but reduces its window by the share of packets with marks, so it needs ECN; it
+    /// emulates one connection.
     Scalable,
-    /// Reduces its window by the share of packets with marks, has a rate to pace at, and sends ECT(1), which queues with L4S
-    /// tell it by (RFC 9331).
+    /// Reduces its window by the share of packets with marks, has a pacing rate, and sends ECT(1), by which
+    /// L4S queues identify it (RFC 9331).
     L4s,
     /// Controls a rate, so packets are paced.
     Rate,
-    /// As [`Family::Rate`]; with ECN it sends ECT(1) and follows the share of packets with marks, and it does without ECN.
+    /// As [`Family::Rate`]; with ECN it sends ECT(1) and follows the share of packets with marks, but also
+    /// works without ECN.
     RateL4s,
-    /// As [`Family::Window`] in congestion avoidance, over several paths; it stands for one connection.
+    /// As [`Family::Window`] in congestion avoidance, over several paths; it emulates one connection.
     Coupled,
     /// None of these.
     Plain,
 }
 
 impl Family {
-    /// Whether the receiver must count marks, where there are any.
+    /// Whether the receiver must count marks, if there are any.
     #[must_use]
     pub const fn counts_marks(self) -> bool {
         matches!(self, Self::Scalable | Self::L4s | Self::RateL4s)
     }
 
-    /// Whether a window grows by what is acknowledged.
+    /// Whether a window grows by acknowledged bytes.
     #[must_use]
     pub const fn grows_by_window(self) -> bool {
         matches!(self, Self::Window | Self::Scalable | Self::L4s | Self::Coupled)
@@ -55,9 +56,9 @@ impl Family {
     }
 }
 
-/// Declares `CongestionControl` and `build`. A line `Variant = "name", family => make;` registers a congestion control:
-/// its name in scenarios, the options that go with it, and a function from `&Settings` and a `RandomStream` of its own
-/// to the controller.
+/// Declares `CongestionControl` and `build`. A line `Variant = "name", family => make;` registers a
+/// congestion control: its name in scenarios, the options that it has, and a function from `&Settings` and a
+/// separate `RandomStream` to the controller.
 macro_rules! controls {
     ($($(#[$attribute:meta])* $Variant:ident = $name:literal, $family:expr => $make:expr;)+) => {
         /// Congestion control of a sender.
@@ -70,7 +71,7 @@ macro_rules! controls {
         }
 
         impl CongestionControl {
-            /// All of them.
+            /// All congestion controls.
             pub const ALL: &'static [Self] = &[$(Self::$Variant),+];
 
             /// Name in scenarios.
@@ -79,14 +80,14 @@ macro_rules! controls {
                 match self { $(Self::$Variant => $name,)+ }
             }
 
-            /// The options that go with it.
+            /// Family of options that it has.
             #[must_use]
             pub const fn family(self) -> Family {
                 match self { $(Self::$Variant => $family,)+ }
             }
         }
 
-        /// The controller that `settings` describe; `random` is for those that draw.
+        /// Builds the controller that `settings` describe; `random` is for those that draw random numbers.
         ///
         /// # Panics
         /// If `mss` is 0.

@@ -1,12 +1,12 @@
-//! SEARCH, Slow start Exit At Right CHokepoint (draft-chung-ccwg-search-09): slow start is over when what is delivered
-//! falls behind what was sent a round trip before.
+//! SEARCH, Slow start Exit At Right CHokepoint (draft-chung-ccwg-search-09): slow start ends when the bytes
+//! delivered fall behind the bytes sent a round trip before.
 //!
-//! Bytes sent and delivered are counted in bins of a tenth of 3.5 initial RTTs. When a bin is full, the bytes delivered
-//! in the last ten bins are compared with those sent in the ten bins that ended one RTT ago: in slow start without a
-//! queue they are the same. If more than 26 % are missing, the bottleneck has been reached.
+//! Bytes sent and delivered are counted in bins of a tenth of 3.5 initial RTTs. When a bin is full, the bytes
+//! delivered in the last ten bins are compared with those sent in the ten bins that ended one RTT ago: in
+//! slow start without a queue they are equal. If more than 26 % are missing, the bottleneck has been reached.
 //!
-//! The pseudocode of version 09 was read by way of neqo-transport (`cc/search.rs`), which implements it; of version 03
-//! directly. The text of version 10 could not be read.
+//! The pseudocode of version 09 was read in neqo-transport (`cc/search.rs`), which implements it; of version
+//! 03 directly. The text of version 10 could not be read.
 //!
 //! | | draft 09 | neqo | here |
 //! |---|---|---|---|
@@ -16,36 +16,36 @@
 //! | missed bins (optional) | start again | if more than 10 are missed | the same |
 //! | size of a bin's value | 16 bits, shifted | 64 bits | 64 bits |
 //! | RTT | of the acknowledgement | the latest sample | the latest sample |
-//! | window at the end | a phase that lowers it towards the bytes delivered in the last initial RTT | stays | becomes these at once (assumed: how fast it falls could not be read), one initial window at least |
+//! | window at the end | a phase that lowers it towards the bytes delivered in the last initial RTT | unchanged | becomes these at once (assumed: the rate of the decrease could not be read), at least one initial window |
 //!
-//! Version 03 compares delivered bytes with delivered bytes of an RTT before, doubled, with a threshold of 0.35, and takes
-//! what was delivered in the last two initial RTTs from the window.
+//! Version 03 compares delivered bytes with delivered bytes of an RTT before, doubled, with a threshold of
+//! 0.35, and subtracts the bytes delivered in the last two initial RTTs from the window.
 
 use super::slow_start::{SlowStartDecision, SlowStartInput, SlowStartPolicy};
 use quiclab_core::{Duration, Time};
 
-/// W: bins of a window.
+/// W: number of bins of a window.
 const WINDOW: usize = 10;
-/// `EXTRA_BINS`: bins to look back by an RTT.
+/// `EXTRA_BINS`: number of additional bins for an RTT.
 const EXTRA: usize = 15;
-/// Bins of delivered bytes, with both ends of a window.
+/// Number of bins of delivered bytes, with both ends of a window.
 const ACKED: usize = WINDOW + 1;
-/// Bins of sent bytes.
+/// Number of bins of sent bytes.
 const SENT: usize = ACKED + EXTRA;
 /// `THRESH` in percent.
 const THRESHOLD: u64 = 26;
 
-/// SEARCH.
+/// Policy SEARCH.
 #[derive(Clone, Debug)]
 pub struct Search {
     /// Bytes sent and delivered so far.
     sent: u64,
     acked: u64,
-    /// Window of a sender without it, in bytes.
+    /// Initial window of the sender in bytes.
     initial_window: u64,
     /// Latest RTT sample; `None` before the first.
     rtt: Option<Duration>,
-    /// `None` before the first acknowledgement, and when the bins are out of date.
+    /// Bins; `None` before the first acknowledgement, and when they are outdated.
     bins: Option<Bins>,
 }
 
@@ -54,7 +54,7 @@ pub struct Search {
 struct Bins {
     initial_rtt: Duration,
     duration: Duration,
-    /// End of the present bin, which is the one after `last`.
+    /// End of the current bin, which follows `last`.
     end: Time,
     /// Number of the last full bin.
     last: usize,
@@ -63,7 +63,7 @@ struct Bins {
 }
 
 impl Bins {
-    /// Bins that begin at `now`. An RTT below three nanoseconds has none.
+    /// Makes bins that start at `now`; `None` for an RTT below three nanoseconds.
     fn new(now: Time, rtt: Duration, acked: u64, sent: u64) -> Option<Self> {
         let duration = rtt * 7 / 2 / WINDOW as u64;
         (duration > Duration::ZERO).then(|| Self {
@@ -76,7 +76,7 @@ impl Bins {
         })
     }
 
-    /// Bins that end until `now` are full; returns whether they are still in step with the sender.
+    /// Completes the bins that end by `now`; returns whether they are still in step with the sender.
     fn roll(&mut self, now: Time, acked: u64, sent: u64) -> bool {
         let passed = now.since(self.end).as_nanos() / self.duration.as_nanos() + 1;
         if passed > WINDOW as u64 {
@@ -99,7 +99,7 @@ impl Bins {
         self.acked[self.last % ACKED] - self.acked[first % ACKED]
     }
 
-    /// Bytes sent in the window that ended `rtt` ago; `None`: that is not known.
+    /// Bytes sent in the window that ended `rtt` ago; `None`: not known.
     fn sent_before(&self, rtt: Duration) -> Option<u64> {
         let (rtt, bin) = (rtt.as_nanos(), self.duration.as_nanos());
         let back = usize::try_from(rtt / bin).unwrap_or(usize::MAX);
@@ -108,18 +108,18 @@ impl Bins {
             return None;
         }
         let between = |end: usize| self.sent[end % SENT] - self.sent[(end - WINDOW) % SENT];
-        // in hundredths, as neqo
+        // in hundredths, as in neqo
         let fraction = rtt % bin * 100 / bin;
         Some((between(end - 1) * fraction + between(end) * (100 - fraction)) / 100)
     }
 
-    /// Whether more than the threshold is missing of what was sent.
+    /// Whether more than the threshold of the bytes sent is missing.
     fn is_behind(&self, rtt: Duration) -> bool {
         let Some(sent) = self.sent_before(rtt).filter(|sent| *sent > 0) else { return false };
         sent.saturating_sub(self.delivered(WINDOW)) * 100 / sent >= THRESHOLD
     }
 
-    /// Bytes delivered in one initial RTT: what the path holds without a queue.
+    /// Bytes delivered in one initial RTT: capacity of the path without a queue.
     fn congestion_point(&self) -> u64 {
         let bins = self.initial_rtt.as_nanos().div_ceil(self.duration.as_nanos());
         self.delivered(usize::try_from(bins).unwrap_or(usize::MAX))
@@ -127,7 +127,7 @@ impl Bins {
 }
 
 impl Search {
-    /// A policy of a sender with this initial window in bytes.
+    /// Makes a policy for a sender with this initial window in bytes.
     #[must_use]
     pub fn new(initial_window: u64) -> Self {
         Self { sent: 0, acked: 0, initial_window, rtt: None, bins: None }
@@ -161,7 +161,7 @@ impl SlowStartPolicy for Search {
         SlowStartDecision::GO_ON
     }
 
-    /// What was acknowledged in recovery is in no bin.
+    /// Discards the bins, as bytes acknowledged in recovery are in none.
     fn on_undo(&mut self) {
         self.bins = None;
     }

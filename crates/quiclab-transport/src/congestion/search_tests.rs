@@ -4,10 +4,10 @@ use super::*;
 use crate::congestion::Controller;
 
 const RTT_US: u64 = 100_000;
-/// A bin of 3.5 RTTs / 10.
+/// Duration of a bin in µs: 3.5 RTTs / 10.
 const BIN_US: u64 = 35_000;
 
-/// A policy whose sender sends and is acknowledged packets at given instants.
+/// Policy with a sender whose packets are sent and acknowledged at given instants.
 struct Sender {
     search: Search,
     window: u64,
@@ -50,13 +50,13 @@ fn what_was_sent_a_round_trip_before_is_interpolated_between_two_bins() {
     }
     assert_eq!(bins.last, 19);
     assert_eq!(bins.sent_before(Duration::from_micros(RTT_US)), Some(115 * 85 + 125 * 15));
-    // more bins are needed, or more than are kept: 15 x 35 ms are 525 ms
+    // too many bins are needed: 15 x 35 ms are 525 ms
     assert_eq!(bins.sent_before(Duration::from_millis(350)), None); // the window would end at bin 9
     assert_eq!(bins.sent_before(Duration::from_millis(525)), None);
 }
 
-/// 10 packets in each bin, all of them delivered: nothing is missing. Then a third fewer arrive for 8 bins of 10: 26.7 %
-/// are missing, which is above the threshold; 7 bins are 23.3 %.
+/// 10 packets in each bin, all of them delivered: nothing is missing. Then a third of them is missing for 8
+/// bins of 10: 26.7 % are missing, which is above the threshold; 7 bins are 23.3 %.
 #[test]
 fn slow_start_ends_when_more_than_26_percent_are_missing() {
     let mut sender = Sender::new();
@@ -99,7 +99,7 @@ fn bins_start_anew_when_more_than_a_window_of_them_is_missed() {
     assert!(sender.search.bins.is_none());
     sender.search.on_timeout(Time::ZERO, 0);
     sender.ack(22 * BIN_US, 2 * RTT_US, 1);
-    // the RTT of the new beginning
+    // the RTT of the new start
     assert_eq!(sender.search.bins.as_ref().unwrap().duration, Duration::from_micros(2 * BIN_US));
 }
 

@@ -11,46 +11,47 @@ use quiclab_core::Duration;
 /// Parameters of a controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Which one.
+    /// Congestion control.
     pub control: CongestionControl,
-    /// Initial window in bytes; that of `fixed` for good.
+    /// Initial window in bytes; for `fixed`, the constant window.
     pub initial_window: u64,
     /// Size of a full packet in bytes. Not 0.
     pub mss: u64,
-    /// Connections that NewReno and CUBIC behave like; 1: themselves.
+    /// Number of connections that NewReno and CUBIC emulate.
     pub emulated_connections: u32,
-    /// Part of the window that NewReno as one connection keeps at a loss: 0.5 (RFC 9002 section 7.3.2).
+    /// Part of the window that remains after a loss of NewReno as one connection: 0.5 (RFC 9002 section
+    /// 7.3.2).
     pub newreno_beta: f64,
-    /// RTT of the handshake; `None`: not known. BBR of Linux begins with it.
+    /// RTT of the handshake; `None`: not known. BBR of Linux starts with it.
     pub handshake_rtt: Option<Duration>,
-    /// Whether BBR of Linux takes an RTT that equals its smallest one as a new measurement of it.
+    /// Whether BBR of Linux counts an RTT equal to its minimum as a new measurement of it.
     pub equal_rtt_renews: bool,
     /// Ticks per second in which CUBIC of Linux counts time; `None`: 250.
     pub kernel_hz: Option<u32>,
-    /// What ends slow start of NewReno and CUBIC early.
+    /// Algorithm that ends slow start of NewReno and CUBIC early.
     pub slow_start_exit: SlowStartExit,
-    /// What an earlier connection has found; `None`: there was none.
+    /// Path parameters from an earlier connection; `None`: there was none.
     pub saved_path: Option<SavedPath>,
-    /// Largest window to jump to, in bytes; `None`: no limit, or no jump.
+    /// Maximum window of a jump in bytes; `None`: no limit, or no jump.
     pub max_jump: Option<u64>,
-    /// Part of the window that NewReno and CUBIC keep when packets are marked; `None`: as for losses.
+    /// Part of the window of NewReno and CUBIC that remains after marks; `None`: as for losses.
     pub ecn_beta: Option<f64>,
-    /// Constants that are not those of the control itself.
+    /// Constants that replace those of the control.
     pub constants: Constants,
-    /// Whether the sender paces: HyStart of Linux and HyStart++ ask.
+    /// Whether the sender paces, which HyStart of Linux and HyStart++ consider.
     pub paced: bool,
-    /// Whose details NewReno and CUBIC follow.
+    /// Implementation whose details NewReno and CUBIC follow.
     pub flavour: Flavour,
 }
 
 impl Settings {
-    /// What the window-based controls share.
+    /// Settings common to the window-based controls.
     pub(super) fn window(&self) -> WindowSettings {
         let Self { flavour, initial_window, mss, emulated_connections, .. } = *self;
         WindowSettings { flavour, initial_window, mss, emulated_connections }
     }
 
-    /// The policy that ends slow start early.
+    /// Policy that ends slow start early.
     pub(super) fn policy(&self) -> Box<dyn SlowStartPolicy> {
         let Self { paced, initial_window, handshake_rtt, saved_path, max_jump, .. } = *self;
         self.slow_start_exit.policy(Start { paced, initial_window, handshake_rtt, saved_path, max_jump })
@@ -93,8 +94,8 @@ mod tests {
         build(&settings, RandomStream::new(1, "build"))
     }
 
-    /// A loss in slow start at 100 packets, and another behind it: 0.4 of the window, and 0.6 of what is left. Linux has 614/1024
-    /// of 40 packets, in whole ones.
+    /// A loss in slow start at 100 packets, and another after it: 0.4 of the window, and 0.6 of the rest.
+    /// Linux has 614/1024 of 40 packets, in whole ones.
     #[test]
     fn constants_of_a_scenario_replace_those_of_the_control() {
         let (beta, slow_start_beta) = (Some(0.6), Some(0.4));
@@ -119,7 +120,7 @@ mod tests {
 
     #[test]
     fn each_name_makes_its_controller() {
-        // what a reduction leaves of 100 packets tells them apart
+        // the window after a reduction from 100 packets distinguishes them
         for (control, n, left) in [
             (CongestionControl::Newreno, 1, 50_000),
             (CongestionControl::Newreno, 2, 85_000),

@@ -1,4 +1,4 @@
-//! The states that each congestion control reports, for what refers to them by name.
+//! States that each congestion control reports, for references by name.
 
 use super::{CongestionControl, Phase, SlowStartExit};
 use quiclab_core::RecoveryState;

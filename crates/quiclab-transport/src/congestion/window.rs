@@ -1,15 +1,15 @@
-//! What NewReno and CUBIC share: slow start, and what a window does at a timeout, after an undo, when
-//! idle and when the application is slow.
+//! Common code of NewReno and CUBIC: slow start, and the window at a timeout, after an undo, when idle and
+//! when application-limited.
 //!
-//! Bytes throughout; in the Linux flavour all sizes are whole packets, so that a sender sees what Linux shows.
+//! Sizes are in bytes; in the Linux flavour all sizes are whole packets, as in Linux.
 //!
 //! | | Linux TCP | QUIC |
 //! |---|---|---|
 //! | unit | packets (`tcp_sock.snd_cwnd`) | bytes (RFC 9002 section 7) |
 //! | growth | by packets acknowledged | by bytes acknowledged |
 //! | credit towards the next packet at a reduction | lost (`tcp_reno_cong_avoid`: `snd_cwnd_cnt = 0`) | kept (quinn `bytes_acked`, aioquic `_congestion_stash`) |
-//! | all lost | RTO: what is in flight and 1 packet (RFC 5681 section 3.1 "loss window", `tcp_enter_loss`) | persistent congestion: 2 packets (RFC 9002 section 7.6.2) |
-//! | threshold kept for an undo | at least 3/4 of the window (`tcp_current_ssthresh`) | as it was |
+//! | all lost | RTO: bytes in flight and 1 packet (RFC 5681 section 3.1 "loss window", `tcp_enter_loss`) | persistent congestion: 2 packets (RFC 9002 section 7.6.2) |
+//! | threshold kept for an undo | at least 3/4 of the window (`tcp_current_ssthresh`) | unchanged |
 //! | after a pause | halved each RTO down to the restart window (`tcp_cwnd_restart`) | the same (RFC 9002 section 7.8 names RFC 5681) |
 
 use super::slow_start::{
@@ -18,51 +18,51 @@ use super::slow_start::{
 use super::{Ack, CongestionEvent, LostPacket, Phase};
 use quiclab_core::{DataRate, Duration};
 
-/// Smallest window and threshold after a reduction in packets (RFC 5681 equation 4; RFC 9002 section 7.2).
+/// Minimum window and threshold after a reduction in packets (RFC 5681 equation 4; RFC 9002 section 7.2).
 const MIN_PACKETS: u64 = 2;
 
-/// Whose details a window follows.
+/// Implementation whose details a window follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
     /// TCP of Linux 5.15 and later.
     LinuxTcp,
     /// The RFCs of QUIC.
     Quic,
-    /// quinn: those of QUIC, but its own CUBIC, and growth of NewReno packet by packet.
+    /// quinn: as QUIC, but with its own CUBIC, and growth of NewReno packet by packet.
     Quinn,
 }
 
 /// Parameters of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowSettings {
-    /// Whose details.
+    /// Implementation whose details it follows.
     pub flavour: Flavour,
     /// Initial and restart window in bytes; rounded down to whole packets in the Linux flavour.
     pub initial_window: u64,
-    /// Size of a full packet in bytes: the largest payload in TCP, the largest datagram in QUIC. Not 0.
+    /// Size of a full packet in bytes: maximum payload in TCP, maximum datagram in QUIC. Not 0.
     pub mss: u64,
-    /// Connections that this one behaves like (Chromium `num_connections`); 1 or more.
+    /// Number of connections that it emulates (Chromium `num_connections`); at least 1.
     pub emulated_connections: u32,
 }
 
-/// A window in slow start, and its threshold.
+/// Congestion window with its threshold.
 pub(crate) struct Window {
     flavour: Flavour,
     mss: u64,
     initial: u64,
     window: u64,
-    /// `None`: unlimited.
+    /// Slow start threshold; `None`: unlimited.
     ssthresh: Option<u64>,
-    /// Window and threshold before the last reduction; `None`: there was none, or it is undone.
+    /// Window and threshold before the last reduction; `None`: no reduction, or undone.
     prior: Option<(u64, Option<u64>)>,
     policy: Box<dyn SlowStartPolicy>,
-    /// Whether the policy's last answer slowed slow start down.
+    /// Whether the policy's last decision slowed slow start.
     conservative: bool,
-    /// What the policy has found when it handed the window over, until the control takes it.
+    /// Estimate of the policy at the handover of the window, until the control takes it.
     converged: Option<u64>,
-    /// Acknowledged bytes that have not made a whole unit of growth in (conservative) slow start.
+    /// Acknowledged bytes that are less than a unit of growth in (conservative) slow start.
     carry: u64,
-    /// Acknowledged bytes that have not made a packet of growth in congestion avoidance (`snd_cwnd_cnt`).
+    /// Acknowledged bytes that are less than a packet of growth in congestion avoidance (`snd_cwnd_cnt`).
     credit: u64,
 }
 
@@ -133,7 +133,7 @@ impl Window {
         bytes - bytes % self.unit()
     }
 
-    /// Grows in slow start, with the RTTs that the controller believes, and returns the acknowledged bytes
+    /// Grows in slow start, with the RTTs that the controller accepts, and returns the acknowledged bytes
     /// that remain for congestion avoidance: none if the window may not grow.
     pub(crate) fn slow_start(&mut self, ack: &Ack, rtt: Option<Duration>, min_rtt: Option<Duration>) -> u64 {
         // RFC 9002 section 7.8: a window that is not used "SHOULD NOT be increased in either slow start or
@@ -178,7 +178,7 @@ impl Window {
         }
     }
 
-    /// Slow start is over at a window of `window` bytes; `acked` is returned.
+    /// Ends slow start at a window of `window` bytes; returns `acked`.
     fn leave(&mut self, window: u64, acked: u64) -> u64 {
         self.window = self.threshold(window);
         self.ssthresh = Some(self.window);
@@ -186,17 +186,18 @@ impl Window {
         acked
     }
 
-    /// A packet leaves.
+    /// Handles a packet that is sent.
     pub(crate) fn on_sent(&mut self, bytes: u64) {
         self.policy.on_sent(bytes);
     }
 
-    /// A packet is declared lost.
+    /// Handles a packet that is declared lost.
     pub(crate) fn on_lost(&mut self, packet: &LostPacket) {
         self.policy.on_lost(packet);
     }
 
-    /// Whether the policy of slow start answers the beginning of a recovery period, of a control that keeps `beta`.
+    /// Starts a recovery period of a control that keeps `beta`; returns whether the policy of slow start sets
+    /// the window.
     pub(crate) fn converge(&mut self, event: &CongestionEvent, beta: f64) -> bool {
         if self.ssthresh.is_some() {
             return false;
@@ -208,7 +209,7 @@ impl Window {
         true
     }
 
-    /// An acknowledgement of a recovery period in which the policy sets the window.
+    /// Handles an acknowledgement in a recovery period in which the policy sets the window.
     fn follow(&mut self, ack: &Ack) {
         match self.policy.on_recovery_ack(ack, self.window) {
             RecoveryStep::Hold => {}
@@ -220,7 +221,7 @@ impl Window {
         }
     }
 
-    /// A recovery period is over.
+    /// Handles the end of a recovery period.
     pub(crate) fn on_recovery_end(&mut self) {
         if self.policy.owns_recovery() {
             let found = self.policy.on_recovery_end(self.window);
@@ -233,26 +234,28 @@ impl Window {
         self.converged = Some(self.threshold(found.full));
     }
 
-    /// What path and queue hold, in bytes, if the policy has handed the window over since the last call.
+    /// Takes the capacity of path and queue in bytes, if the policy has handed over the window since the last
+    /// call.
     pub(crate) fn take_converged(&mut self) -> Option<u64> {
         self.converged.take()
     }
 
-    /// Whether the policy sets the window in the present recovery period.
+    /// Whether the policy sets the window in the current recovery period.
     pub(crate) fn owns_recovery(&self) -> bool {
         self.policy.owns_recovery()
     }
 
-    /// The rate that the policy asks for while the window is its own.
+    /// Pacing rate of the policy while it sets the window.
     pub(crate) fn pacing_rate(&self) -> Option<DataRate> {
         let is_asked = self.ssthresh.is_none() || self.policy.owns_recovery();
         if is_asked { self.policy.pacing_rate(self.window) } else { None }
     }
 
-    /// A packet for each `per_packet` bytes of `acked` (`tcp_cong_avoid_ai`; appropriate byte counting, RFC
-    /// 9002 section 7.3.3: at most one packet "for each congestion window that is acknowledged").
+    /// Grows by a packet for each `per_packet` bytes of `acked` (`tcp_cong_avoid_ai`; appropriate byte
+    /// counting, RFC 9002 section 7.3.3: at most one packet "for each congestion window that is
+    /// acknowledged").
     pub(crate) fn grow_per(&mut self, per_packet: u64, acked: u64) {
-        // Linux: credit gathered at a larger window is worth one packet, not several
+        // Linux: credit accumulated at a larger window is worth one packet, not several
         if self.flavour == Flavour::LinuxTcp && self.credit >= per_packet {
             self.credit = 0;
             self.window = self.window.saturating_add(self.mss);
@@ -263,8 +266,8 @@ impl Window {
         self.window = self.window.saturating_add(packets * self.mss);
     }
 
-    /// The same as quinn does it (`congestion/new_reno.rs`, `on_ack`), for `acked` bytes in `packets`: each packet
-    /// acknowledged is worth one packet of growth at most, at the window that the one before it has left.
+    /// Grows as in quinn (`congestion/new_reno.rs`, `on_ack`) for `acked` bytes in `packets`: by at most one
+    /// packet for each packet acknowledged, at the window after the previous one.
     pub(crate) fn grow_each(&mut self, packets: u32, acked: u64) {
         let packets = u64::from(packets.max(1));
         for packet in 0..packets {
@@ -276,38 +279,38 @@ impl Window {
         }
     }
 
-    /// Grows to `window`, if that is more.
+    /// Grows to `window` if it is larger.
     pub(crate) fn raise(&mut self, window: u64) {
         self.window = self.window.max(self.whole(window));
     }
 
-    /// Shrinks by `bytes`, down to two packets, without a loss: the threshold goes down with the window, which
-    /// would otherwise be back in slow start and take the bytes again.
+    /// Shrinks by `bytes`, down to two packets, without a loss: the threshold is reduced with the window,
+    /// which would otherwise be in slow start again and regain the bytes.
     pub(crate) fn lower(&mut self, bytes: u64) {
         self.window = self.window.saturating_sub(bytes).max(MIN_PACKETS * self.mss);
         self.ssthresh = self.ssthresh.map(|ssthresh| ssthresh.min(self.window));
     }
 
-    /// What a threshold becomes: whole, and at least two packets.
+    /// Threshold in whole units, and at least two packets.
     fn threshold(&self, ssthresh: u64) -> u64 {
         self.whole(ssthresh).max(MIN_PACKETS * self.mss)
     }
 
-    /// The threshold is known before the first packet.
+    /// Sets the threshold before the first packet.
     pub(crate) fn start_with_threshold(&mut self, ssthresh: u64) {
         self.ssthresh = Some(self.threshold(ssthresh));
         // the path is known: no jump
         self.window = self.window.min(self.initial);
     }
 
-    /// A reduction: threshold and window become `ssthresh`.
+    /// Reduces threshold and window to `ssthresh`.
     pub(crate) fn cut(&mut self, ssthresh: u64) {
         self.remember();
         self.reduce(ssthresh);
         self.window = self.threshold(ssthresh);
     }
 
-    /// All outstanding packets are lost; the threshold becomes `ssthresh`, or stays.
+    /// Handles the loss of all outstanding packets; the threshold becomes `ssthresh`, if given.
     pub(crate) fn timeout(&mut self, event: &CongestionEvent, ssthresh: Option<u64>) {
         if let Some(ssthresh) = ssthresh {
             self.remember();
@@ -337,8 +340,8 @@ impl Window {
         }
     }
 
-    /// The last reduction was spurious (`tcp_undo_cwnd_reduction`, `tcp_reno_undo_cwnd`): whether there
-    /// was one.
+    /// Undoes a spurious last reduction (`tcp_undo_cwnd_reduction`, `tcp_reno_undo_cwnd`); returns whether
+    /// there was one.
     pub(crate) fn undo(&mut self) -> bool {
         let Some((window, ssthresh)) = self.prior.take() else {
             return false;
@@ -350,7 +353,7 @@ impl Window {
         true
     }
 
-    /// The window was not used for `idle`, at least an RTO (`tcp_cwnd_restart`; RFC 5681 section 4.1).
+    /// Handles an idle period `idle` of at least an RTO (`tcp_cwnd_restart`; RFC 5681 section 4.1).
     pub(crate) fn idle(&mut self, idle: Duration, rto: Duration) {
         let restart = self.initial.min(self.window);
         self.ssthresh = self.current_ssthresh();
@@ -363,8 +366,8 @@ impl Window {
         self.credit = 0;
     }
 
-    /// The application used `used` bytes of the window at most, for a whole RTO (RFC 2861 section 3.2,
-    /// `tcp_cwnd_application_limited`): whether the window was reduced.
+    /// Handles an RTO in which the application used at most `used` bytes of the window (RFC 2861 section 3.2,
+    /// `tcp_cwnd_application_limited`); returns whether the window was reduced.
     pub(crate) fn application_limited(&mut self, used: u64) -> bool {
         let used = used.max(self.initial);
         let reduced = used < self.window;
@@ -375,7 +378,7 @@ impl Window {
         reduced
     }
 
-    /// Threshold that lets slow start regain 3/4 of the window (`tcp_current_ssthresh`).
+    /// Threshold at which slow start regains 3/4 of the window (`tcp_current_ssthresh`).
     fn current_ssthresh(&self) -> Option<u64> {
         let three_quarters = self.whole(self.window / 2) + self.whole(self.window / 4);
         self.ssthresh.map(|ssthresh| ssthresh.max(three_quarters))

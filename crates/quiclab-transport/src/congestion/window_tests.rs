@@ -25,7 +25,7 @@ fn ack(packets: u32) -> Ack {
     }
 }
 
-/// Always the same answer.
+/// Policy that always makes the same decision.
 struct Says(SlowStartDecision);
 impl SlowStartPolicy for Says {
     fn on_ack(&mut self, _question: &SlowStartInput<'_>) -> SlowStartDecision {
@@ -96,7 +96,7 @@ fn conservative_slow_start_divides_the_growth_and_loses_nothing() {
         for _ in 0..7 {
             window.slow_start(&ack(1), None, None);
         }
-        // 7/4 packets; Linux shows whole ones
+        // 7/4 packets; Linux has whole ones
         let seven = if flavour == Flavour::LinuxTcp { 11_000 } else { 11_750 };
         assert_eq!((window.bytes(), window.phase()), (seven, Phase::ConservativeSlowStart));
         window.slow_start(&ack(1), None, None);
@@ -161,7 +161,7 @@ fn an_undo_restores_window_and_threshold_once() {
         assert_eq!((window.bytes(), window.ssthresh()), (40 * MSS, None)); // it was unlimited
         window.cut(20 * MSS);
         window.cut(10 * MSS);
-        // since then it has grown above what it was: the larger one stays
+        // since then it has grown above its previous value: the larger one remains
         window.grow_per(MSS, 15 * MSS);
         assert!(window.undo());
         assert_eq!(window.bytes(), 25 * MSS);

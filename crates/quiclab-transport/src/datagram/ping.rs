@@ -1,7 +1,7 @@
-//! Ping: one end sends probes (`workload/probes.rs`), the other sends each back at once.
+//! Ping: one end sends probes (`workload/probes.rs`), the peer returns each at once.
 //!
-//! Over ICMP (RFC 792, RFC 4443 section 4) the client asks with echoes, the server answers with echo replies.
-//! Their tuples hold the identifier, here the lower bits of the flow's number, and type and code (see
+//! Over ICMP (RFC 792, RFC 4443 section 4) the client sends echo requests, the server echo replies. Their
+//! tuples contain the identifier, here the lower bits of the flow's number, and type and code (see
 //! [`Protocol::Icmp`]).
 
 use crate::options::PingProtocol;
@@ -21,7 +21,7 @@ quiclab_core::metrics! {
     }
 }
 
-/// The tuple of the packets that an end sends.
+/// Tuple of the packets that an end sends.
 pub(super) fn tuple(identity: &EndpointIdentity, protocol: PingProtocol) -> FiveTuple {
     if protocol == PingProtocol::Udp {
         return identity.tuple;
@@ -37,7 +37,7 @@ pub(super) fn tuple(identity: &EndpointIdentity, protocol: PingProtocol) -> Five
     FiveTuple::new(Protocol::Icmp, source.into(), destination.into())
 }
 
-/// The end that asks.
+/// Client of ping, which sends the probes.
 pub(super) struct PingClient {
     nic: Nic,
     size: ByteCount,
@@ -102,10 +102,10 @@ impl Endpoint for PingClient {
     }
 }
 
-/// The end that answers.
+/// Server of ping, which replies.
 pub(super) struct PingServer {
     nic: Nic,
-    /// Probes there will be.
+    /// Total number of probes.
     count: u64,
     progress: Progress,
 }

@@ -1,4 +1,4 @@
-//! lab-udp in the catalogue, and how an endpoint of it is made.
+//! Entry of lab-udp in the catalogue, and construction of its endpoints.
 
 use super::{ping, stream};
 use crate::error::Error;
@@ -24,7 +24,7 @@ static INFO: StackInfo = StackInfo {
     tunnels: false,
 };
 
-/// UDP without any control.
+/// UDP without congestion control.
 pub struct LabUdp;
 
 impl NativeStack for LabUdp {

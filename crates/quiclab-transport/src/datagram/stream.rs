@@ -18,7 +18,7 @@ quiclab_core::metrics! {
     }
 }
 
-/// The end that sends.
+/// Sending end.
 pub(super) struct Source {
     nic: Nic,
     schedule: Schedule,
@@ -74,10 +74,10 @@ impl Endpoint for Source {
     }
 }
 
-/// The end that receives.
+/// Receiving end.
 pub(super) struct Sink {
     nic: Nic,
-    /// When the flow starts; `None` once it has.
+    /// Time at which the flow starts; `None` afterwards.
     start: Option<Time>,
     reception: Reception,
 }

@@ -28,7 +28,7 @@ fn datagrams(rate: DataRate, duration: Duration, pauses: Option<(Duration, Durat
 /// Packets with the times at which they were sent.
 type Sent = Vec<(Time, Box<Packet>)>;
 
-/// Wakes `endpoint` until it wants nothing more; what it sent with the times.
+/// Wakes `endpoint` until it has no deadline; returns the packets sent with the times.
 fn drain(endpoint: &mut dyn Endpoint) -> Sent {
     let (mut out, mut sent) = (Outputs::default(), Vec::new());
     while let Some(now) = endpoint.next_wake() {
@@ -55,7 +55,7 @@ fn datagrams_are_evenly_spaced() {
     assert_eq!(times, (0..10).map(|index| us(1000 + index * 1000)).collect::<Vec<_>>());
     assert!(sent.iter().all(|(_, packet)| packet.size == ByteCount::from_bytes(1028)));
     assert_eq!(source.progress().finished, Some(us(10_000)));
-    // 8000 bits at 3 Mbit/s: 2666666.67 ns, each rounded up by itself
+    // 8000 bits at 3 Mbit/s: 2666666.67 ns, each rounded up separately
     let workload = datagrams(DataRate::from_mbps(3), Duration::from_nanos(8_000_001), None);
     let nanos = drain(end(Role::Server, &workload).as_mut())
         .iter()
@@ -71,11 +71,11 @@ fn periods_of_sending_and_pauses_alternate() {
     let millis = Duration::from_millis;
     let workload = datagrams(DataRate::from_mbps(8), millis(11), Some((millis(3), millis(2))));
     let times: Vec<_> = drain(end(Role::Server, &workload).as_mut()).iter().map(|(time, _)| *time).collect();
-    // three from 0, 5, 10 ms on; the last period is cut after 1 ms
+    // three from 0, 5, 10 ms on; the last period is truncated after 1 ms
     assert_eq!(times, [0, 1, 2, 5, 6, 7, 10].map(|millis| us(1000 + millis * 1000)));
 }
 
-/// What a source sends at 8 Mbit/s, and a sink that waits for it.
+/// Packets of a source at 8 Mbit/s, and a sink that waits for them.
 fn sent_and_sink(duration: Duration) -> (Sent, Box<dyn Endpoint>) {
     let workload = datagrams(DataRate::from_mbps(8), duration, None);
     let mut sink = end(Role::Client, &workload);
@@ -95,7 +95,7 @@ fn delays_jitter_and_losses_are_those_of_what_arrives() {
         assert_eq!(sink.counters().balance(), (0, 0));
     }
     assert_eq!(metric(sink.as_mut(), "lost_packets"), Some(1.0), "number 1 so far");
-    // the last is lost: 3 s after the end at 6 ms, the time of the last arrival counts, 4 + 12 ms
+    // the last is lost: 3 s after the end at 6 ms, the time of the last arrival is used, 4 + 12 ms
     assert_eq!(sink.next_wake(), Some(us(6_000 + 3_000_000)));
     drain(sink.as_mut());
     assert_eq!(metric(sink.as_mut(), "lost_packets"), Some(2.0));
@@ -138,7 +138,7 @@ fn ping_over_icmp() {
     ping_measures_the_round_trip_and_counts_losses(PingProtocol::Icmp);
 }
 
-/// Type 8 asks, 0 answers; the identifier of flow 0 is 0 (RFC 792).
+/// Type 8 is the request, 0 the reply; the identifier of flow 0 is 0 (RFC 792).
 #[test]
 fn echoes_carry_identifier_and_type() {
     let (size, interval) = (ByteCount::from_bytes(56), Duration::from_secs(1));

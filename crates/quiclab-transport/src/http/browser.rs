@@ -1,22 +1,22 @@
-//! The browser: what it wants when, in any protocol.
+//! Browser: its requests and their times, for any protocol.
 //!
-//! A [`PageLoad`] is a page being loaded, a [`Browser`] what one of its connections sees of it. The HTML is wanted at
-//! once; every other resource when those that lead to it are complete, and its delay is over; after the HTML, the
-//! browser's own time passes, too. Requests go out in that
-//! order, as many at a time as the protocol allows.
+//! A [`PageLoad`] is the load of a page, a [`Browser`] its view from one connection. The HTML is wanted at
+//! once; every other resource when its prerequisites are complete and its delay has elapsed; after the HTML,
+//! the CPU time of the browser is added. Requests are sent in that order, with the concurrency that the
+//! protocol allows.
 //!
-//! A browser computes, in two threads that take one piece of work after the other ([`BrowserTimes`]):
+//! A browser has two threads that execute tasks one after another ([`BrowserTimes`]):
 //!
-//! - The one of the network prepares the requests that the page issues, in two tasks each. Both stand in one queue, so a
-//!   request leaves when all those are prepared that were issued before its first task was done; the first of a page
-//!   meets an empty queue and leaves when it is prepared. A few leave early, most together at the end (HAR of Chromium
-//!   156: docs/studies/page_load.md).
-//! - The one of the page handles objects that are complete; the page is loaded when it has handled all.
+//! - The network thread prepares the requests that the page issues, in two tasks each. Both are in one queue,
+//!   so a request is sent when all requests are prepared that were issued before its first task was done; the
+//!   first of a page meets an empty queue and is sent when it is prepared. A few are sent early, most
+//!   together at the end (HAR of Chromium 156: docs/studies/page_load.md).
+//! - The page thread handles complete objects; the page is loaded when it has handled all.
 //!
 //! (A real browser's preload scanner finds references while the HTML arrives; HTML of one or two packets, as in page
 //! load studies, is complete when it can be scanned.)
 //!
-//! Where there are several connections, each must be woken when others have completed something
+//! With several connections, each must be woken when others have completed a resource
 //! ([`PageLoad::next_woken`]): `origins`.
 
 use super::page::{BrowserTimes, Page};
@@ -39,12 +39,12 @@ quiclab_core::metrics! {
     }
 }
 
-/// What has happened to a resource.
+/// State of a resource.
 #[derive(Clone, Copy, Debug)]
 struct ResourceState {
-    /// Resources that must be complete before it is wanted, and are not.
+    /// Number of its prerequisites that are not complete.
     missing: u32,
-    /// Bytes of its body still to come.
+    /// Remaining bytes of its body.
     left: u64,
     wanted: Option<Time>,
     asked: Option<Time>,
@@ -52,25 +52,25 @@ struct ResourceState {
     complete: Option<Time>,
 }
 
-/// What all connections of a browser share.
+/// State shared by all connections of a browser.
 pub(super) struct PageLoad {
     page: Arc<Page>,
     times: BrowserTimes,
     courses: Vec<ResourceState>,
-    /// Resources whose delay is not over.
+    /// Resources whose delay has not elapsed.
     delayed: BTreeSet<(Time, usize)>,
-    /// Resources whose requests are being prepared, with the time at which they leave.
+    /// Resources whose requests are being prepared, with the time at which they are sent.
     preparing: BTreeSet<(Time, usize)>,
-    /// When all requests wanted so far are issued, and prepared.
+    /// Times at which all requests wanted so far are issued, and prepared.
     issued: Time,
     prepared: Time,
-    /// When all objects complete so far are handled.
+    /// Time at which all objects complete so far are handled.
     handled: Time,
-    /// Resources to ask for, by origin.
+    /// Resources to request, by origin.
     wanted: Vec<VecDeque<usize>>,
-    /// Origins for which there is something new to do.
+    /// Origins with new work.
     woken: BTreeSet<usize>,
-    /// When each connection began, and when it was ready.
+    /// Times at which each connection was started, and ready.
     connections: Vec<[Option<Time>; 2]>,
     complete: usize,
     html: Option<Duration>,
@@ -107,7 +107,7 @@ impl PageLoad {
         }
     }
 
-    /// When the page is loaded, if all of it is there.
+    /// Time at which the page is loaded, if it is complete.
     fn loaded(&self) -> Option<Time> {
         (self.complete == self.courses.len()).then_some(self.handled)
     }
@@ -116,13 +116,13 @@ impl PageLoad {
         self.loaded().is_some_and(|loaded| loaded <= now)
     }
 
-    /// When the next delay or preparation is over.
+    /// Time at which the next delay or preparation ends.
     pub(super) fn deadline(&self) -> Option<Time> {
         let first = |times: &BTreeSet<(Time, usize)>| times.first().map(|first| first.0);
         first(&self.delayed).into_iter().chain(first(&self.preparing)).min()
     }
 
-    /// Wants what is due, and lets requests leave that are prepared.
+    /// Marks resources as wanted whose delay has elapsed, and releases prepared requests.
     pub(super) fn wake(&mut self, now: Time) {
         let mut due = Vec::new();
         while let Some(&(_, resource)) = self.delayed.first().filter(|first| first.0 <= now) {
@@ -136,7 +136,7 @@ impl PageLoad {
         }
     }
 
-    /// Issues the requests for what is wanted now, and begins to prepare them.
+    /// Issues the requests for the resources wanted now, and starts their preparation.
     fn prepare(&mut self, now: Time, wanted: &[usize]) {
         let mut requests = Vec::with_capacity(wanted.len());
         for &resource in wanted {
@@ -157,7 +157,7 @@ impl PageLoad {
         }
     }
 
-    /// The next origin whose connection must look: it is to be opened, has something to ask for, or to close.
+    /// Takes the next origin whose connection is to be opened or closed, or has requests to send.
     pub(super) fn next_woken(&mut self) -> Option<usize> {
         self.woken.pop_first()
     }
@@ -222,29 +222,29 @@ impl PageLoad {
     }
 }
 
-/// A connection of the browser, and what it carries.
+/// Connection of the browser with its requests.
 pub(super) struct Browser {
     pub(super) page: Arc<Page>,
     visit: Arc<Mutex<PageLoad>>,
     origin: usize,
-    /// Resources asked for on this connection, in order.
+    /// Resources requested on this connection, in order.
     asked: Vec<usize>,
-    /// How many of them are complete.
+    /// Number of them that are complete.
     complete: usize,
-    /// Its end is decided.
+    /// Whether the connection is to be closed.
     over: bool,
     pub(super) outcome: Outcome,
 }
 
 impl Browser {
-    /// The only connection of a browser.
+    /// Makes the only connection of a browser.
     #[cfg(test)]
     pub(super) fn new(page: Page, times: BrowserTimes) -> Self {
         let visit = PageLoad::new(Arc::new(page), times);
         Self::of(&Arc::new(Mutex::new(visit)), 0)
     }
 
-    /// The connection to one of the page's servers.
+    /// Makes the connection to one of the page's servers.
     pub(super) fn of(visit: &Arc<Mutex<PageLoad>>, origin: usize) -> Self {
         let page = Arc::clone(&lock(visit).page);
         let (visit, outcome) = (Arc::clone(visit), Outcome::default());
@@ -260,7 +260,7 @@ impl Browser {
         }
     }
 
-    /// Requests may be sent.
+    /// Handles the establishment of the connection: requests may be sent.
     pub(super) fn connected(&self, now: Time) {
         lock(&self.visit).connections[self.origin][1] = Some(now);
     }
@@ -270,29 +270,29 @@ impl Browser {
         !lock(&self.visit).wanted[self.origin].is_empty()
     }
 
-    /// When there is something to do that no packet brings: a delay is over, or the page is loaded.
+    /// Time of the next event other than a packet: the end of a delay, or of the page load.
     pub(super) fn deadline(&self) -> Option<Time> {
-        let visit = lock(&self.visit); // once: endpoints ask after every packet
+        let visit = lock(&self.visit); // once: endpoints call this after every packet
         if self.over { visit.deadline() } else { visit.loaded().or_else(|| visit.deadline()) }
     }
 
-    /// When the next request leaves that is being prepared.
+    /// Time at which the next request in preparation is sent.
     pub(super) fn preparing(&self) -> Option<Time> {
         lock(&self.visit).preparing.first().map(|first| first.0)
     }
 
-    /// The deadline is due.
+    /// Handles the deadline.
     pub(super) fn wake(&mut self, now: Time) {
         lock(&self.visit).wake(now);
     }
 
-    /// Whether the page is loaded and this connection does not know it: others had the last byte, or it was handled
-    /// only now.
+    /// Whether the page is loaded without notice to this connection: others received the last byte, or it was
+    /// handled only now.
     pub(super) fn is_superfluous(&self, now: Time) -> bool {
         !self.over && lock(&self.visit).is_loaded(now)
     }
 
-    /// This connection is closed now because the page is loaded.
+    /// Records that this connection is closed because the page is loaded.
     pub(super) fn leave(&mut self) {
         self.over = true;
         if let Some(loaded) = lock(&self.visit).loaded() {
@@ -300,12 +300,12 @@ impl Browser {
         }
     }
 
-    /// Requests whose responses are not complete.
+    /// Number of requests whose responses are not complete.
     pub(super) fn open(&self) -> usize {
         self.asked.len() - self.complete
     }
 
-    /// Sends the next request: the resource that it is for.
+    /// Takes the next request; returns its resource.
     pub(super) fn ask(&mut self, now: Time) -> usize {
         let mut visit = lock(&self.visit);
         let resource = visit.wanted[self.origin].pop_front().expect("asked for only what is wanted");
@@ -315,12 +315,13 @@ impl Browser {
         resource
     }
 
-    /// The resource that the request with this number on this connection is for.
+    /// Resource of the request with this number on this connection.
     pub(super) fn resource(&self, request: usize) -> Option<usize> {
         self.asked.get(request).copied()
     }
 
-    /// Bytes of the body that answers a request of this connection have arrived; whether the page is loaded.
+    /// Handles body bytes of the response to a request of this connection; returns whether the page is
+    /// loaded.
     pub(super) fn receive(&mut self, now: Time, request: usize, bytes: u64) -> bool {
         let Some(resource) = self.resource(request) else { return false };
         let mut visit = lock(&self.visit);
@@ -344,12 +345,12 @@ impl Browser {
         self.over
     }
 
-    /// The server has ended the connection.
+    /// Handles a connection that the server has closed.
     pub(super) fn abandoned(&mut self) {
         self.outcome.fail("closed by the server before the page was loaded".to_owned());
     }
 
-    /// Adds the values of the page, at the connection to the server of the HTML.
+    /// Reports the values of the page, at the connection to the server of the HTML.
     pub(super) fn statistics(&self, out: &mut Metrics) {
         if self.origin != 0 {
             return;
@@ -370,7 +371,7 @@ impl Browser {
     }
 }
 
-/// One thread runs a topology, so the lock is never contended.
+/// Locks the page load; one thread runs a topology, so the lock is never contended.
 pub(super) fn lock(visit: &Mutex<PageLoad>) -> MutexGuard<'_, PageLoad> {
     visit.lock().unwrap_or_else(PoisonError::into_inner)
 }

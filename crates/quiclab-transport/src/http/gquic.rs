@@ -1,6 +1,6 @@
-//! HTTP on Google QUIC up to version 39: header sections of all requests on one stream, bodies on their own
-//! ("HTTP/2 Semantics Using The QUIC Transport Protocol", draft-shade-quic-http2-mapping-00; quic_spdy_session.cc
-//! of Chromium 60).
+//! HTTP on Google QUIC up to version 39: header sections of all requests on one stream, bodies on separate
+//! ones ("HTTP/2 Semantics Using The QUIC Transport Protocol", draft-shade-quic-http2-mapping-00;
+//! quic_spdy_session.cc of Chromium 60).
 //!
 //! | | Google QUIC | here |
 //! | --- | --- | --- |
@@ -10,9 +10,9 @@
 //! | body | no frames | no frames |
 //! | end of a request without a body | a flag of its HEADERS | an empty STREAM frame with FIN, too: it opens the stream |
 //!
-//! Sections arrive in the order in which they were sent: a lost one holds back those behind it, and what has
-//! arrived of their bodies waits. Which section belongs to which stream stands in it (the stream's identifier); here
-//! the label of each stream says where its section ends.
+//! Sections arrive in the order in which they were sent: a lost one blocks those behind it, and the received
+//! parts of their bodies wait. Each section contains the identifier of its stream; here the label of each
+//! stream is the end of its section.
 
 use super::on_streams::{Ask, ClientMapping, ServerMapping};
 use super::page::Resource;
@@ -21,17 +21,17 @@ use quiclab_core::Http2Frame;
 use std::collections::BTreeMap;
 
 const HEADERS_STREAM: StreamId = StreamId(0);
-/// SETTINGS_MAX_HEADER_LIST_SIZE alone.
+/// SETTINGS with SETTINGS_MAX_HEADER_LIST_SIZE only.
 const SETTINGS: u64 = Http2Frame::Settings { count: 1, max_streams: None, stream_window: None }.bytes();
-/// The headers stream goes first (`QuicWriteBlockedList`).
+/// Priority of the headers stream, which is sent first (`QuicWriteBlockedList`).
 const FIRST: Priority = Priority { urgency: 0, incremental: false };
 
-/// The stream of a request.
+/// Stream of a request.
 const fn stream_of(request: usize) -> StreamId {
     StreamId::new(request as u64 + 1, false, true)
 }
 
-/// The request of a stream; `None`: it carries none.
+/// Request of a stream; `None`: it has none.
 fn request_of(stream: StreamId) -> Option<usize> {
     let index = usize::try_from(stream.index()).ok()?;
     index.checked_sub(1).filter(|_| stream.is_bidirectional() && !stream.is_of_server())
@@ -43,17 +43,17 @@ fn headers(section: u64, dependency: bool) -> u64 {
     Http2Frame::Headers { stream: 0, section, dependency, end: false, resource: 0 }.bytes()
 }
 
-/// How the label of a request's stream holds the resource that it is for and where its section ends on the headers
-/// stream.
+/// Bits of the resource in the label of a request's stream; the other bits are the end of its section on the
+/// headers stream.
 const RESOURCE_BITS: u32 = 20;
 
-/// The browser's side.
+/// Side of the browser.
 #[derive(Default)]
 pub(super) struct Client {
     /// Bytes written to and read from the headers stream.
     written: u64,
     read: u64,
-    /// Bodies that have arrived before their sections: by where these end, request and bytes.
+    /// Bodies that have arrived before their sections: by the end of these: request and bytes.
     early: BTreeMap<u64, (usize, u64)>,
 }
 
@@ -87,7 +87,7 @@ impl ClientMapping for Client {
                 deliver(request, early);
             }
         } else if let Some(request) = request_of(stream) {
-            // the label says where the section of the response ends
+            // the label has the end of the section of the response
             if label <= self.read {
                 deliver(request, bytes);
             } else {
@@ -97,15 +97,15 @@ impl ClientMapping for Client {
     }
 }
 
-/// The web server's side.
+/// Side of the web server.
 #[derive(Default)]
 pub(super) struct Server {
     /// Bytes written to and read from the headers stream.
     written: u64,
     read: u64,
-    /// Streams of requests that have been opened, and their labels.
+    /// Opened streams of requests with their labels.
     opened: BTreeMap<usize, u64>,
-    /// Requests handed to the server.
+    /// Number of requests passed to the server.
     asked: usize,
 }
 
@@ -121,7 +121,7 @@ impl ServerMapping for Server {
         } else if let Some(request) = request_of(id) {
             self.opened.insert(request, streams.label(id));
         }
-        // a request is whole when its section is there and its stream exists
+        // a request is complete when its section has arrived and its stream exists
         while let Some(&label) = self.opened.get(&self.asked)
             && label >> RESOURCE_BITS <= self.read
         {
@@ -166,7 +166,7 @@ mod tests {
         calls.into_iter().filter_map(write).collect()
     }
 
-    /// Request: 9 + 5 + 100 on the headers stream. Response: 9 + 200 there, the bare body on its own.
+    /// Request: 9 + 5 + 100 on the headers stream. Response: 9 + 200 there, the body on a separate stream.
     #[test]
     fn a_page_of_two_objects_by_hand_with_a_late_section() {
         let workload = page(&[(2, 300, ObjectKind::Image)], Priorities::RoundRobin);

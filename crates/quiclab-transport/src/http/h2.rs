@@ -1,11 +1,11 @@
-//! HTTP/2 on a byte stream (RFC 9113): the values of a client, and how a page over it is built. Those of a server stand
-//! with the options ([`Http2Options`]).
+//! HTTP/2 on a byte stream (RFC 9113): values of a client, and construction of a page over it. Those of a
+//! server are with the options ([`Http2Options`]).
 //!
 //! | | deployed programs | here |
 //! | --- | --- | --- |
 //! | HPACK's table, CONTINUATION, padding, PING, push | yes | none: sections have given lengths |
 //! | records of TLS | Apache after a second's pause: small ones again (`H2TLSCoolDownSecs`) | small ones at the beginning only |
-//! | frames of the client | one write, and record, each (`SpdySession::DoWriteLoop`) | the same; the first three are one |
+//! | frames of the client | one write and one record for each (`SpdySession::DoWriteLoop`) | the same; the first three are one |
 //! | GOAWAY before closing | some | none: the client closes the connection |
 
 mod client;
@@ -23,11 +23,11 @@ use client::Client;
 use quiclab_core::{ByteCount, Problem, Role};
 use server::Server;
 
-/// Window before anything is said (RFC 9113 section 6.9.2).
+/// Initial window of the protocol in bytes (RFC 9113 section 6.9.2).
 pub(super) const INITIAL_WINDOW: u64 = 65_535;
-/// A small record.
+/// Size of a small record in bytes.
 pub(super) const SMALL_RECORD: u64 = 1300;
-/// What a browser has instead of the values of a server.
+/// Values of a browser that differ from those of a server.
 const CLIENT: &[Value<Http2Values>] = &[
     value!(
         stream_window = ByteCount::from_bytes(6 << 20),
@@ -44,7 +44,7 @@ const CLIENT: &[Value<Http2Values>] = &[
     value!(warm_up = ByteCount::ZERO, "a client sends requests only"),
 ];
 
-/// The values of one end, complete.
+/// Complete values of one end.
 pub(super) fn values(role: Role, options: Option<&Http2Options>) -> Http2Values {
     let mut values = Http2Values::DEFAULTS;
     if role == Role::Client {
@@ -56,7 +56,7 @@ pub(super) fn values(role: Role, options: Option<&Http2Options>) -> Http2Values 
     values
 }
 
-/// The options with the defaults of both ends, for the catalogue.
+/// Options with the defaults of both ends, for the catalogue.
 pub(crate) fn rows() -> impl Iterator<Item = OptionRow> {
     let [server, client] = [Role::Server, Role::Client].map(|role| {
         let rows: Vec<_> = table("http2.", Http2Values::FIELDS, &values(role, None), |_| None).collect();
@@ -79,7 +79,7 @@ pub(crate) fn rows() -> impl Iterator<Item = OptionRow> {
     })
 }
 
-/// One side of a page on a byte stream, of the connection to one of its servers.
+/// Builds one side of a page on a byte stream, for the connection to one of its servers.
 ///
 /// # Errors
 /// If an option is not allowed or has no effect.
@@ -102,12 +102,12 @@ pub(crate) fn build(
     })
 }
 
-/// The stream of a request (RFC 9113 section 5.1.1: the client's are odd).
+/// Stream of a request (RFC 9113 section 5.1.1: the client's are odd).
 pub(super) fn stream_of(request: usize) -> u32 {
     u32::try_from(2 * request + 1).expect("a page has fewer objects")
 }
 
-/// The request of a stream.
+/// Request of a stream.
 pub(super) const fn request_of(stream: u32) -> usize {
     (stream / 2) as usize
 }

@@ -13,7 +13,7 @@
 //! | priority of a request | PRIORITY_UPDATE or `priority` field | in the length of the request |
 //! | DATA frames | one for each write | one for the body, as quiche's server with a file in memory |
 //!
-//! Which resource a request asks for stands in its section: the label of its stream.
+//! The section of a request identifies its resource, here by the label of its stream.
 //!
 //! The control streams are sent before everything else (quiche: static streams).
 
@@ -27,16 +27,16 @@ use std::sync::Arc;
 /// Type of a stream, SETTINGS' type and length, then QPACK_MAX_TABLE_CAPACITY 65536, MAX_FIELD_SECTION_SIZE
 /// 262144 (identifier 1, value 4) and QPACK_BLOCKED_STREAMS 100 (1, 2).
 const CONTROL: u64 = 1 + 2 + 5 + 5 + 3;
-/// The streams that each end opens for itself: control, QPACK encoder and decoder, with what they carry.
+/// Bytes on the streams that each end opens for itself: control, QPACK encoder and decoder.
 const OWN_STREAMS: [u64; 3] = [CONTROL, 1, 1];
 const FIRST: Priority = Priority { urgency: 0, incremental: false };
 
-/// A frame with this payload (RFC 9114 section 7.1); HEADERS and DATA have types of one byte.
+/// Length of a frame with this payload (RFC 9114 section 7.1); HEADERS and DATA have types of one byte.
 const fn frame(payload: u64) -> u64 {
     1 + varint_length(payload) as u64 + payload
 }
 
-/// Opens what is missing of the own streams, as far as the peer allows.
+/// Opens the missing own streams, as far as the peer allows.
 fn open_own(opened: &mut usize, streams: &mut dyn Streams) {
     while let Some(&bytes) = OWN_STREAMS.get(*opened) {
         let Some(stream) = streams.open(false) else { return };
@@ -50,12 +50,12 @@ fn request_of(stream: StreamId) -> usize {
     usize::try_from(stream.index()).expect("requests are counted in usize")
 }
 
-/// The browser's side.
+/// Side of the browser.
 #[derive(Default)]
 pub(super) struct Client {
-    /// Own streams opened.
+    /// Number of own streams opened.
     opened: usize,
-    /// Bytes of each response before its body that are still to come.
+    /// Remaining bytes of each response before its body.
     heads: Vec<u64>,
 }
 
@@ -86,10 +86,10 @@ impl ClientMapping for Client {
     }
 }
 
-/// The web server's side.
+/// Side of the web server.
 pub(super) struct Server {
     page: Arc<Page>,
-    /// Own streams opened.
+    /// Number of own streams opened.
     opened: usize,
     /// Bytes of each request received, by its number.
     received: Vec<u64>,

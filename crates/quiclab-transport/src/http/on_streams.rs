@@ -1,5 +1,5 @@
-//! Both ends of a page on the streams of QUIC, each request on a stream of its own. What else is sent, and where
-//! header sections travel, is a mapping: [`super::h3`], [`super::gquic`].
+//! Both ends of a page on the streams of QUIC, each request on a separate stream. Further frames and the
+//! place of header sections depend on the mapping: [`super::h3`], [`super::gquic`].
 
 use super::browser::Browser;
 use super::page::Resource;
@@ -7,28 +7,28 @@ use super::server::WebServer;
 use crate::workload::{Outcome, StreamApplication, StreamId, Streams};
 use quiclab_core::{Metrics, PageClient, RequestTimes, Time};
 
-/// The client's side of a mapping.
+/// Client side of a mapping.
 pub(super) trait ClientMapping: Send {
-    /// Opens the streams that are not those of requests, as far as they are missing and allowed.
+    /// Opens the missing streams other than those of requests, as far as the peer allows.
     ///
     /// # Errors
-    /// If there can be no requests without one that is not allowed; the message says so.
+    /// If requests need a stream that the peer does not allow.
     fn open(&mut self, streams: &mut dyn Streams) -> Result<(), String>;
 
-    /// Sends the request for `resource`, the page's `number`th, on `stream`, which was opened for it.
+    /// Sends the request for `resource`, number `number` of the page, on `stream`, which was opened for it.
     fn request(&mut self, stream: StreamId, number: usize, resource: &Resource, streams: &mut dyn Streams);
 
-    /// `bytes` of `stream`, which has this label, were read: calls `deliver` with the number of a request and the bytes of
-    /// the body that answers it.
+    /// Handles `bytes` read from `stream`, which has this label: calls `deliver` with the number of a request
+    /// and the bytes of the body of its response.
     fn received(&mut self, stream: StreamId, bytes: u64, label: u64, deliver: &mut dyn FnMut(usize, u64));
 }
 
-/// The browser's end.
+/// End of the browser.
 pub(super) struct Client<M> {
     browser: Browser,
     mapping: M,
     connected: bool,
-    /// The server allows no further stream now.
+    /// Whether the limit of streams is reached.
     blocked: bool,
 }
 
@@ -141,16 +141,16 @@ impl<M: ClientMapping> PageClient for Client<M> {
     }
 }
 
-/// Takes the number of a request that is whole now, and that of the resource it asks for.
+/// Callback for a complete request, with its number and that of its resource.
 pub(super) type Ask<'a> = dyn FnMut(usize, usize) + 'a;
 
-/// The server's side of a mapping.
+/// Server side of a mapping.
 pub(super) trait ServerMapping: Send {
-    /// Opens the streams that are not those of requests, as far as they are missing and allowed.
+    /// Opens the missing streams other than those of requests, as far as the peer allows.
     fn open(&mut self, _streams: &mut dyn Streams) {}
 
-    /// `bytes` of the stream `id` were read: calls `asked` for each request that is whole now. Whether responses may
-    /// follow.
+    /// Handles `bytes` read from the stream `id`: calls `asked` for each request that is now complete.
+    /// Returns whether responses may follow.
     fn received(&mut self, id: StreamId, bytes: u64, streams: &mut dyn Streams, asked: &mut Ask<'_>) -> bool;
 
     /// Sends the response to a request.
@@ -160,11 +160,11 @@ pub(super) trait ServerMapping: Send {
     fn has_response(&self, stream: StreamId) -> bool;
 }
 
-/// The web server's end.
+/// End of the web server.
 pub(super) struct Server<M> {
     server: WebServer,
     mapping: M,
-    /// Responses that are not acknowledged.
+    /// Number of responses that are not acknowledged.
     unacknowledged: usize,
 }
 

@@ -1,16 +1,16 @@
-//! A page from several servers: a connection to each, as browsers have with HTTP/2 and HTTP/3, all ends at one side of
-//! a flow as one endpoint.
+//! Pages from several servers: a connection to each, as browsers have with HTTP/2 and HTTP/3; all ends at one
+//! side of a flow form one endpoint.
 //!
-//! A connection is opened when the first resource of its server is wanted. Connections share the flow's routes and,
-//! where it has one, the host: one browser, and one machine that has all servers. They differ in the client's port,
-//! which says for queues and for this endpoint whose a packet is; ids of their packets in bits 32 to 39.
+//! A connection is opened when the first resource of its server is wanted. Connections share the flow's
+//! routes and, if there is one, the host: one browser, and one machine with all servers. They differ in the
+//! client's port, by which queues and this endpoint assign packets, and in bits 32 to 39 of packet ids.
 //!
 //! | | a browser | here |
 //! | --- | --- | --- |
 //! | opening in advance (`preconnect`, speculation) | some | none |
 //! | name resolution | before each connection | takes no time |
-//! | servers with one address and certificate | may share a connection (RFC 9113 section 9.1.1) | each its own |
-//! | a connection that fails | the page goes on without its resources | the page has failed |
+//! | servers with one address and certificate | may share a connection (RFC 9113 section 9.1.1) | separate connections |
+//! | a connection that fails | the page continues without its resources | the page fails |
 
 use super::PageEnds;
 use super::browser::lock;
@@ -30,27 +30,28 @@ quiclab_core::metrics! {
     }
 }
 
-/// Where the number of the connection stands in ids of packets: 2^32 packets for each.
+/// Shift of the connection number in packet ids: 2^32 packets for each connection.
 const CONNECTION_SHIFT: u32 = 32;
-/// See the module documentation.
+/// Endpoint with several connections; see the module documentation.
 struct Origins {
     role: Role,
     ends: PageEnds,
-    /// By origin.
+    /// Connections by origin.
     connections: Vec<Box<dyn Endpoint>>,
-    /// Whether the client has begun to open it.
+    /// Whether the client has started to open each connection.
     begun: Vec<bool>,
-    /// The client's port of the first connection.
+    /// Client port of the first connection.
     first_port: u16,
-    /// Ports of a connection: one for each path.
+    /// Number of ports of a connection: one for each path.
     ports: u16,
 }
 
-/// One side of a page with `resources`: a connection to each of its servers. `random` is the page's own. `connection` makes
-/// the end of a connection of its identity, of what the page's ends are made of, and of the number of its server.
+/// Builds one side of a page with `resources`: a connection to each of its servers. `random` is that of the
+/// page. `connection` makes the end of a connection from its identity, the common parts of the page's ends,
+/// and the number of its server.
 ///
 /// # Errors
-/// If a value of the page is not allowed; those of `connection`.
+/// If a value of the page is not allowed; errors of `connection`.
 pub fn build(
     identity: &EndpointIdentity,
     workload: &Workload,
@@ -74,7 +75,7 @@ pub fn build(
     }))
 }
 
-/// The identity of a connection; that of the first is the flow's.
+/// Identity of a connection; that of the first is the flow's.
 fn identity_of(identity: &EndpointIdentity, origin: usize) -> EndpointIdentity {
     if origin == 0 {
         return identity.clone();
@@ -93,7 +94,7 @@ fn identity_of(identity: &EndpointIdentity, origin: usize) -> EndpointIdentity {
     }
 }
 
-/// The client's address in the packets that an end sends.
+/// Address of the client in the packets that an end sends.
 fn client_of(role: Role, sent: &FiveTuple) -> SocketAddr {
     match role {
         Role::Client => sent.source(),
@@ -102,7 +103,7 @@ fn client_of(role: Role, sent: &FiveTuple) -> SocketAddr {
 }
 
 impl Origins {
-    /// Lets a connection act and numbers the packets that it sends.
+    /// Runs a connection and numbers the packets that it sends.
     fn act(&mut self, origin: usize, out: &mut Outputs, act: impl FnOnce(&mut dyn Endpoint, &mut Outputs)) {
         let before = out.packets.len();
         act(self.connections[origin].as_mut(), out);
@@ -121,7 +122,7 @@ impl Origins {
         }
     }
 
-    /// The connections that exist, with their origins.
+    /// Existing connections with their origins.
     fn open(&self) -> impl Iterator<Item = (usize, &dyn Endpoint)> {
         let is_open = |origin: &usize| self.role == Role::Server || self.begun[*origin];
         (0..self.connections.len()).filter(is_open).map(|origin| (origin, self.connections[origin].as_ref()))
@@ -133,7 +134,7 @@ impl Element for Origins {
         // as the peer sends it
         let client = client_of(self.role, &packet.tuple.reverse());
         let origin = usize::from(client.port().wrapping_sub(self.first_port) / self.ports);
-        // background traffic that went astray: the first connection counts it
+        // misrouted background traffic: the first connection counts it
         let origin = if origin < self.connections.len() { origin } else { 0 };
         self.act(origin, out, |connection, out| connection.receive(now, port, packet, out));
         self.settle(now, out);
@@ -174,7 +175,7 @@ impl Element for Origins {
 }
 
 impl Origins {
-    /// What the first connection reports, with the sums of counts.
+    /// Reports the values of the first connection, with the sums of counts.
     fn report(&mut self, out: &mut Metrics, report: impl Fn(&mut dyn Endpoint, &mut Metrics)) {
         let (first, others) = self.connections.split_first_mut().expect("there is one for the HTML");
         let mut sums = Metrics::default();
@@ -229,7 +230,7 @@ impl PageClient for Origins {
     }
 }
 
-/// Metrics are those of a pair of addresses, which all connections share.
+/// Metrics belong to a pair of addresses, which all connections share.
 impl WarmStart for Origins {
     fn saved_metrics(&mut self) -> SavedTcpMetrics {
         self.connections[0].warm_start().map(WarmStart::saved_metrics).unwrap_or_default()

@@ -1,9 +1,10 @@
-//! Pages from several servers over a network without loss, 10 ms one way and as fast as one likes.
+//! Pages from several servers over a network without loss, 10 ms one way and with an unlimited rate.
 //!
-//! The HTML (think time 5 ms) leads to resource 1 on another server, 3 ms after it is complete, and to resource 2; both
-//! lead to resource 3. Think time of resources: 2 ms. On connections that take one round trip to open:
+//! The HTML (think time 5 ms) is the prerequisite of resource 1 on another server, 3 ms after it is complete,
+//! and of resource 2; both are prerequisites of resource 3. Think time of resources: 2 ms. On connections
+//! that take one round trip to open:
 //!
-//! | | connecting | connected | wanted | asked | complete |
+//! | | connecting | connected | wanted | requested | complete |
 //! | --- | --- | --- | --- | --- | --- |
 //! | HTML | 0 | 20 | 0 | 20 | 20 + 20 + 5 = 45 |
 //! | 1 | 48 | 68 | 45 + 3 = 48 | 68 | 68 + 20 + 2 = 90 |
@@ -84,7 +85,7 @@ impl Net {
         }
     }
 
-    /// Until nothing is left to do.
+    /// Runs until no event is left.
     fn run(mut self) -> Self {
         for _ in 0..10_000 {
             let arrival = self.packets.first_key_value().map(|(place, _)| place.0);
@@ -112,7 +113,7 @@ impl Net {
     }
 }
 
-/// Times of a request in ms: connecting, connected, wanted, asked, first byte, complete.
+/// Times of a request in ms: connecting, connected, wanted, requested, first byte, complete.
 fn times(request: &RequestTimes) -> [Option<u64>; 6] {
     let RequestTimes { connecting, connected, wanted, asked, first_byte, complete, .. } = *request;
     [connecting, connected, wanted, asked, first_byte, complete]
@@ -161,7 +162,7 @@ fn early_data_saves_a_round_trip_on_each_connection() {
     assert_eq!(complete, [Some(25), Some(50), Some(47), Some(72)]);
 }
 
-/// Packets of both connections are told apart by the client's port and by their ids.
+/// Packets of both connections are distinguished by the client's port and by their ids.
 #[test]
 fn connections_have_ports_and_ids_of_their_own() {
     let net = Net::new(&config("lab-quic"), &two_servers()).run();
@@ -177,8 +178,8 @@ fn connections_have_ports_and_ids_of_their_own() {
     assert!(net.sent.iter().any(|packet| packet.tuple.source().port() == 50_001));
 }
 
-/// Requests on one connection go out in the order in which they become due, not in that of the list: the server must
-/// answer each with what it asks for. Sizes of 100 B and 9 kB; the larger one is wanted first.
+/// Requests on one connection are sent in the order in which they become due, not in that of the list: the
+/// server must respond to each with its resource. Sizes of 100 B and 9 kB; the larger one is wanted first.
 #[test]
 fn each_request_gets_what_it_asks_for() {
     let small = PageResource {

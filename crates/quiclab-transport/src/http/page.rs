@@ -1,7 +1,7 @@
-//! A page: what there is on it, what leads to what, and which response goes first.
+//! Pages: their resources, dependencies between them, and priorities of responses.
 //!
-//! Resource 0 is the HTML. Objects follow in the order of the page, all wanted when the HTML is complete; resources
-//! each say which others must be complete, how long after these they are wanted, and which server has them.
+//! Resource 0 is the HTML. Objects follow in the order of the page, all wanted when the HTML is complete;
+//! each of `resources` names its prerequisites, the delay after these, and its server.
 //!
 //! | priority `browser` | urgency (RFC 9218) | incremental |
 //! | --- | --- | --- |
@@ -11,10 +11,10 @@
 //! | image | 3 | yes |
 //!
 //! These are Chromium's: `TypeToPriority` and `ShouldLoadIncremental` (blink, resource_fetcher.cc and
-//! resource_request_utils.cc) give Very High, High and Low, of which net makes HIGHEST, MEDIUM and LOWEST, and
-//! `ConvertRequestPriorityToQuicPriority` (net/quic/quic_http_utils.cc) HIGHEST minus that. Versions before
-//! about 110 ask for nothing incremental. Images that turn out to be in view are raised later in Chromium, not
-//! here: that needs a layout.
+//! resource_request_utils.cc) give Very High, High and Low, which net maps to HIGHEST, MEDIUM and LOWEST, and
+//! `ConvertRequestPriorityToQuicPriority` (net/quic/quic_http_utils.cc) to HIGHEST minus that. Versions
+//! before about 110 request nothing as incremental. Chromium later raises the priority of images in view;
+//! this is not modelled, as it needs a layout.
 
 use crate::error::{Error, conflict};
 use crate::options::{ObjectKind, Priorities, Workload};
@@ -22,42 +22,42 @@ use crate::workload::Priority;
 use quiclab_core::problem::ensure;
 use quiclab_core::{ByteCount, Duration, Problem, RandomStream, draw_delay};
 
-/// More would exhaust memory before anything is learned.
+/// Maximum number of objects: more would exhaust the memory.
 const MAX_OBJECTS: u64 = 100_000;
-/// What a browser asks for, and what it gets.
+/// Resource of a page with its request and response.
 #[derive(Clone, Debug)]
 pub(super) struct Resource {
     /// Length of the body.
     pub(super) body: u64,
-    /// When the response is sent.
+    /// Priority of the response.
     pub(super) priority: Priority,
-    /// Length of the header sections.
+    /// Lengths of the header sections of request and response.
     pub(super) request: u64,
     pub(super) response: u64,
-    /// From the end of the request to the first byte of the response.
+    /// Time from the end of the request to the first byte of the response.
     pub(super) think_time: Duration,
-    /// Which server has it.
+    /// Number of its server.
     pub(super) origin: usize,
-    /// How many resources must be complete before it is wanted, and how long after the last of them it is.
+    /// Number of resources that must be complete before it is wanted, and the delay after the last of them.
     pub(super) prerequisites: u32,
     pub(super) delay: Duration,
-    /// Those that need this one.
+    /// Resources that need this one.
     pub(super) followers: Vec<u32>,
 }
 
-/// What there is on a page.
+/// Contents of a page.
 #[derive(Clone, Debug)]
 pub(super) struct Page {
     pub(super) resources: Vec<Resource>,
-    /// How many servers have them.
+    /// Number of servers.
     pub(super) origins: usize,
-    /// Whether priorities are those of a browser: it also says so.
+    /// Whether priorities are those of a browser, which it also sends.
     pub(super) by_browser: bool,
 }
 
 impl Page {
     /// # Errors
-    /// If a value is not allowed, or `workload` is no page.
+    /// If a value is not allowed, or `workload` is not a page.
     pub(super) fn new(workload: &Workload) -> Result<Self, Error> {
         let Workload::Page {
             html,
@@ -119,7 +119,7 @@ impl Page {
     }
 
     const HTML: Priority = Priority { urgency: 0, incremental: true };
-    /// All in turn: the urgency of RFC 9218 section 4.1 where nothing is said.
+    /// Priority of resources sent in turn: default urgency of RFC 9218 section 4.1.
     const IN_TURN: Priority = Priority { urgency: 3, incremental: true };
 
     const fn priority_of(kind: ObjectKind) -> Priority {
@@ -130,7 +130,7 @@ impl Page {
         }
     }
 
-    /// Requests to one server.
+    /// Number of requests to one server.
     pub(super) fn requests_of(&self, origin: usize) -> usize {
         self.resources.iter().filter(|resource| resource.origin == origin).count()
     }
@@ -139,17 +139,17 @@ impl Page {
 /// CPU times of a browser.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BrowserTimes {
-    /// Between the HTML and the requests for what it names.
+    /// Time between the HTML and the requests for its objects.
     pub(super) html: Duration,
-    /// For each request that the page issues.
+    /// Time for each request that the page issues.
     pub(super) issue: Duration,
-    /// For each request that the network prepares.
+    /// Time for each request that the network prepares.
     pub(super) request: Duration,
-    /// For each object that is complete.
+    /// Time for each complete object.
     pub(super) object: Duration,
 }
 
-/// The browser's times of `workload`; the one after the HTML is drawn.
+/// CPU times of the browser in `workload`; the one after the HTML is drawn at random.
 pub(super) fn browser_times(workload: &Workload, random: RandomStream) -> BrowserTimes {
     match workload {
         Workload::Page { browser_time, issue_time, request_time, object_time, .. } => BrowserTimes {
@@ -169,7 +169,7 @@ pub(crate) mod testing {
     use crate::options::PageObjects;
     use quiclab_core::link::Delay;
 
-    /// HTML of 1000 B with objects; think times of 5 and 2 ms, header sections of 100 and 200 B.
+    /// Page with an HTML of 1000 B and objects; think times of 5 and 2 ms, header sections of 100 and 200 B.
     pub(crate) fn page(objects: &[(u32, u64, ObjectKind)], priorities: Priorities) -> Workload {
         let group = |&(count, size, kind): &(u32, u64, ObjectKind)| PageObjects {
             count,

@@ -1,4 +1,4 @@
-//! The web server: it takes its think time from the end of a request to the first byte of the response.
+//! Web server: its think time passes from the end of a request to the first byte of the response.
 
 use super::page::Page;
 use crate::workload::Outcome;
@@ -6,27 +6,27 @@ use quiclab_core::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The end that answers, on one connection.
+/// Web server on one connection.
 pub(super) struct WebServer {
     pub(super) page: Arc<Page>,
-    /// Requests that will come.
+    /// Total number of requests.
     pub(super) requests: usize,
-    /// Resources asked for, by number of the request on this connection.
+    /// Requested resources by number of the request on this connection.
     resources: BTreeMap<usize, usize>,
-    /// Requests that are being thought about, with the times of their responses.
+    /// Requests in their think time, with the times of their responses.
     thinking: BTreeSet<(Time, usize)>,
     answered: usize,
     pub(super) outcome: Outcome,
 }
 
 impl WebServer {
-    /// The only server of a page.
+    /// Makes the only server of a page.
     #[cfg(test)]
     pub(super) fn new(page: Page) -> Self {
         Self::of(Arc::new(page), 0)
     }
 
-    /// One of the page's servers.
+    /// Makes one of the servers of a page.
     pub(super) fn of(page: Arc<Page>, origin: usize) -> Self {
         Self {
             requests: page.requests_of(origin),
@@ -38,7 +38,7 @@ impl WebServer {
         }
     }
 
-    /// A whole request has arrived.
+    /// Handles a complete request.
     pub(super) fn asked(&mut self, now: Time, request: usize, resource: usize) {
         let Some(wanted) = self.page.resources.get(resource) else { return };
         self.outcome.progress.read(now, wanted.request);
@@ -46,7 +46,7 @@ impl WebServer {
         self.thinking.insert((now + wanted.think_time, request));
     }
 
-    /// The request whose response begins now.
+    /// Takes the request whose response starts now.
     pub(super) fn next_response(&mut self, now: Time) -> Option<usize> {
         let &(_, request) = self.thinking.first().filter(|first| first.0 <= now)?;
         self.thinking.pop_first();
@@ -54,22 +54,22 @@ impl WebServer {
         Some(request)
     }
 
-    /// What a request that has arrived asks for.
+    /// Resource of a request that has arrived.
     pub(super) fn resource(&self, request: usize) -> &super::page::Resource {
         &self.page.resources[self.resources[&request]]
     }
 
-    /// When the next response begins.
+    /// Time at which the next response starts.
     pub(super) fn deadline(&self) -> Option<Time> {
         self.thinking.first().map(|first| first.0)
     }
 
-    /// Whether all requests have got their responses.
+    /// Whether all requests have been responded to.
     pub(super) fn is_done(&self) -> bool {
         self.answered == self.requests
     }
 
-    /// The client has ended the connection.
+    /// Handles a connection that the client has closed.
     pub(super) fn abandoned(&mut self, now: Time) {
         self.thinking.clear();
         if self.is_done() {

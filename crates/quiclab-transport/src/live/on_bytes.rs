@@ -1,8 +1,8 @@
 //! Frames one after the other on a byte stream: a frame waits until all before it are delivered, and a segment that is
 //! lost stops all frames after it (head-of-line blocking).
 //!
-//! A frame is written in records of at most 16384 B, as soon as the send buffer has room. With `drop_late` a frame of
-//! which nothing is written at its deadline is left out: what is in the send buffer cannot be taken back.
+//! A frame is written in records of at most 16384 B, as soon as the send buffer has room. With `drop_late` a
+//! frame is dropped if nothing of it is written at its deadline: data in the send buffer cannot be withdrawn.
 
 use super::source::LIVE_SENDER;
 use super::{Frame, Parameters, Reception, SendState, Source};
@@ -10,15 +10,15 @@ use crate::workload::{Application, Command, Outcome};
 use quiclab_core::{Contents, DataRate, MediaFrame, Metrics, Time};
 use std::collections::VecDeque;
 
-/// The end that sends.
+/// Sending end.
 pub(super) struct Server {
     parameters: Parameters,
     source: Source,
     /// Captured frames of which nothing is written.
     waiting: VecDeque<Frame>,
-    /// Bytes of the frame that is being written that are not.
+    /// Remaining bytes of the frame that is being written.
     left: u64,
-    /// What the transport says; its `waiting_bytes` are those in the send buffer.
+    /// State of the transport; `waiting_bytes` are those in the send buffer.
     transport: SendState,
     dropped: u64,
     outcome: Outcome,
@@ -130,10 +130,10 @@ impl Application for Server {
     }
 }
 
-/// The end that receives.
+/// Receiving end.
 pub(super) struct Client {
     reception: Reception,
-    /// The frame that is being read, with the bytes of it that are missing.
+    /// Capture time of the frame that is being read, and its missing bytes.
     reading: Option<(Time, u64)>,
     outcome: Outcome,
 }

@@ -1,28 +1,28 @@
-//! Each frame in as many DATAGRAM frames (RFC 9221) as it needs, all full but the last. The number of a datagram holds
-//! those of its frame (32 bits), of the datagram within it, and of its datagrams (16 bits each); its time is that of the
-//! capture.
+//! Transmission of each frame in the required number of DATAGRAM frames (RFC 9221), all full but the last.
+//! The number of a datagram consists of those of its frame (32 bits), of the datagram within it, and of its
+//! datagrams (16 bits each); its time is that of the capture.
 //!
-//! What waits for the congestion window cannot be taken back, so no frame is given up. A datagram is never sent again:
-//! one that is lost leaves its frame missing.
+//! Datagrams that wait for the congestion window cannot be withdrawn, so no frame is dropped. Datagrams are
+//! not retransmitted: if one is lost, its frame is missing.
 
 use super::{Frame, Parameters, Reception, SendState, Source};
 use crate::workload::{Datagram, Outcome, StreamApplication, Streams};
 use quiclab_core::{ByteCount, Metrics, Time};
 use std::collections::BTreeMap;
 
-/// Frames that are put together at one time; the oldest is given up.
+/// Maximum number of frames that are reassembled at a time; the oldest is given up.
 const MAX_INCOMPLETE_FRAMES: usize = 64;
 
 /// Frames of which some datagrams have arrived.
 #[derive(Debug, Default)]
 pub struct Incoming {
-    /// Datagrams of each that have arrived.
+    /// Number of datagrams of each frame that have arrived.
     frames: BTreeMap<u64, u64>,
 }
 
 impl Incoming {
-    /// A datagram of `frame` has arrived, which has `count`: whether the frame is complete. QUIC delivers no packet twice,
-    /// and sends no datagram again.
+    /// Adds a datagram of `frame`, which has `count` of them; returns whether the frame is complete. QUIC
+    /// delivers no packet twice, and does not retransmit datagrams.
     pub fn add(&mut self, frame: u64, count: u64) -> bool {
         let arrived = self.frames.entry(frame).or_default();
         *arrived += 1;
@@ -36,7 +36,7 @@ impl Incoming {
     }
 }
 
-/// The end that sends.
+/// Sending end.
 pub(super) struct Server {
     parameters: Parameters,
     source: Source,
@@ -104,7 +104,7 @@ impl StreamApplication for Server {
     }
 }
 
-/// The end that receives.
+/// Receiving end.
 pub(super) struct Client {
     reception: Reception,
     incoming: Incoming,

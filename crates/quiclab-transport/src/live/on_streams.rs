@@ -1,8 +1,8 @@
-//! Each frame on a unidirectional stream of its own, which ends with it; the label of the stream says when the frame was
-//! captured.
+//! Transmission of each frame on a separate unidirectional stream, which ends with it; the label of the
+//! stream is the capture time of the frame.
 //!
-//! A frame for which the peer's limit allows no stream yet waits for one. With `drop_late` the stream of a frame that
-//! is not acknowledged at its deadline is reset, and a frame that waits for a stream is given up then.
+//! A frame for which the peer's limit allows no stream yet waits for one. With `drop_late` the stream of a
+//! frame that is not acknowledged at its deadline is reset, and a frame that waits for a stream is dropped.
 
 use super::source::LIVE_SENDER;
 use super::{Frame, Parameters, Reception, SendState, Source};
@@ -10,11 +10,11 @@ use crate::workload::{Outcome, Priority, StreamApplication, StreamId, Streams};
 use quiclab_core::{Metrics, Time};
 use std::collections::VecDeque;
 
-/// The end that sends.
+/// Sending end.
 pub(super) struct Server {
     parameters: Parameters,
     source: Source,
-    /// Captured frames for which there is no stream, in their order.
+    /// Captured frames without a stream, in their order.
     waiting: VecDeque<Frame>,
     /// Streams that are not acknowledged, with the capture of their frames, in their order.
     open: VecDeque<(Time, StreamId)>,
@@ -39,7 +39,7 @@ impl Server {
         SendState { rate: streams.send_rate(), waiting_bytes: waiting + streams.waiting_bytes() }
     }
 
-    /// Sends the frames that wait, as far as there are streams for them.
+    /// Sends waiting frames, as far as there are streams for them.
     fn send(&mut self, streams: &mut dyn Streams) {
         while !self.waiting.is_empty() {
             let Some(stream) = streams.open(false) else { return };
@@ -52,13 +52,13 @@ impl Server {
         }
     }
 
-    /// Captures of the oldest frames that may be given up.
+    /// Capture time of the oldest frame that may be dropped.
     fn oldest(&self) -> Option<Time> {
         let open = self.open.front().map(|(captured, _)| *captured);
         open.or(self.waiting.front().map(|frame| frame.captured))
     }
 
-    /// Gives up what is late.
+    /// Drops late frames.
     fn drop_late(&mut self, now: Time, streams: &mut dyn Streams) {
         let deadline = self.parameters.deadline;
         while let Some(&(captured, stream)) = self.open.front()
@@ -144,7 +144,7 @@ impl StreamApplication for Server {
     }
 }
 
-/// The end that receives.
+/// Receiving end.
 pub(super) struct Client {
     reception: Reception,
     outcome: Outcome,

@@ -1,8 +1,8 @@
-//! The end of a live flow that receives: which frames are complete, their delays, and which are late.
+//! Receiving end of a live flow: complete frames, their delays, and late frames.
 //!
-//! The delay of a frame is the time from its capture to its last byte at the application. A frame is missing if it is
-//! not complete when the receiver waits no longer: [`LINGER`] after the last frame was captured, or as soon as all are
-//! complete or given up.
+//! The delay of a frame is the time from its capture to its last byte at the application. A frame is missing
+//! if it is not complete when the receiver stops waiting: [`LINGER`] after the last frame was captured, or as
+//! soon as all are complete or dropped.
 
 use super::Parameters;
 use crate::workload::{LINGER, Samples};
@@ -26,23 +26,23 @@ quiclab_core::metrics! {
     }
 }
 
-/// See the module documentation.
+/// Reception of a live flow; see the module documentation.
 pub struct Reception {
-    /// Frames in all.
+    /// Total number of frames.
     total: u64,
     deadline: Duration,
     duration: Duration,
-    /// When the sender's time is over; `None`: this end is not connected.
+    /// Time at which the sender ends; `None`: this end is not connected.
     end: Option<Time>,
     complete: u64,
-    /// Complete after their deadline.
+    /// Number of frames complete after their deadline.
     late: u64,
-    /// Given up by the sender, as far as this end knows.
+    /// Number of frames dropped by the sender, as far as this end knows.
     dropped: u64,
     delays: Samples,
     /// Delay of the frame that was completed last.
     latest: Option<Duration>,
-    /// When something arrived last.
+    /// Time of the last arrival.
     last: Option<Time>,
     over: bool,
     /// State of the transfer.
@@ -50,7 +50,7 @@ pub struct Reception {
 }
 
 impl Reception {
-    /// The receiver of a flow.
+    /// Makes the receiver of a flow.
     #[must_use]
     pub fn new(parameters: &Parameters) -> Self {
         Self {
@@ -69,18 +69,18 @@ impl Reception {
         }
     }
 
-    /// This end is connected.
+    /// Starts the reception: this end is connected.
     pub fn begin(&mut self, now: Time) {
         self.end = Some(now + self.duration);
     }
 
-    /// `bytes` of frames have arrived.
+    /// Handles `bytes` of frames that have arrived.
     pub fn on_bytes(&mut self, now: Time, bytes: u64) {
         self.progress.delivered_bytes += bytes;
         self.last = Some(now);
     }
 
-    /// A frame is complete.
+    /// Handles a complete frame.
     pub fn on_frame(&mut self, now: Time, captured: Time) {
         let delay = now.since(captured);
         self.complete += 1;
@@ -89,25 +89,25 @@ impl Reception {
         self.latest = Some(delay);
     }
 
-    /// The sender has given a frame up.
+    /// Handles a frame that the sender has dropped.
     pub fn on_dropped(&mut self) {
         self.dropped += 1;
     }
 
-    /// Nothing is missing that may still arrive.
+    /// Whether no frame is missing that may still arrive.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.complete + self.dropped >= self.total
     }
 
-    /// When the receiver stops to wait; `None`: it has, or is not connected.
+    /// Time at which the receiver stops waiting; `None`: it has, or is not connected.
     #[must_use]
     pub fn next_wake(&self) -> Option<Time> {
         let end = self.end.filter(|_| !self.over)?;
         Some(if self.is_complete() { end } else { end + LINGER })
     }
 
-    /// Stops to wait if it is time; whether it has stopped.
+    /// Stops waiting if it is time; returns whether it has stopped.
     pub fn expire(&mut self, now: Time) -> bool {
         if let (Some(due), Some(end)) = (self.next_wake(), self.end)
             && due <= now
@@ -118,7 +118,7 @@ impl Reception {
         self.over
     }
 
-    /// Results at the receiver.
+    /// Reports the results at the receiver.
     pub fn report(&self, out: &mut Metrics) {
         let missing = self.total - self.complete.min(self.total);
         out.count(&LIVE_RECEIVER.complete_frames, self.complete);
@@ -128,7 +128,7 @@ impl Reception {
         self.delays.report(&LIVE_RECEIVER.frame_delay_ms, out);
     }
 
-    /// Values for time series at the receiver.
+    /// Reports the values for time series at the receiver.
     pub fn sample(&self, out: &mut Metrics) {
         if let Some(delay) = self.latest {
             out.set(&LIVE_RECEIVER.last_frame_delay_ms, delay.as_ms_f64());

@@ -1,8 +1,9 @@
-//! The encoder of a live video: when frames are captured, and how large they are.
+//! Encoder of a live video: capture times and sizes of frames.
 //!
-//! Of the K frames from one key frame to the next the key frame is `key_frame_ratio` (r) times as large as each of the
-//! others, on average: with the mean size m at the present rate these have m K / (K - 1 + r). Each size is drawn from a
-//! Laplace distribution around that; one number is drawn for each frame, whatever the rate.
+//! Of the K frames from one key frame to the next the key frame is `key_frame_ratio` (r) times as large as
+//! each of the others, on average: with the mean size m at the current rate these have m K / (K - 1 + r).
+//! Each size is drawn from a Laplace distribution around that; one number is drawn for each frame, regardless
+//! of the rate.
 
 use super::{HEADER, Parameters};
 use quiclab_core::{DataRate, Duration, Metrics, RandomStream, Time};
@@ -21,51 +22,51 @@ quiclab_core::metrics! {
     }
 }
 
-/// Time from one change of the rate of an encoder to the next (tau_v of RFC 8593 section 5).
+/// Time between changes of the rate of an encoder (tau_v of RFC 8593 section 5).
 const UPDATE_INTERVAL: Duration = Duration::from_millis(200);
 
-/// What a bit that waits takes from the rate, in bit/s (TX_QUEUE_SIZE_FACTOR of RFC 8298 section 4.1.3).
+/// Reduction of the rate by each waiting bit, in bit/s (TX_QUEUE_SIZE_FACTOR of RFC 8298 section 4.1.3).
 const QUEUE_FACTOR: f64 = 1.0;
 
-/// What a transport says when a frame is captured.
+/// State of the transport at the capture of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SendState {
-    /// Rate at which what waits is sent ([`quiclab_core::RecoveryState::send_rate`]).
+    /// Rate at which waiting bytes are sent ([`quiclab_core::RecoveryState::send_rate`]).
     pub rate: Option<DataRate>,
-    /// Bytes of frames that were not sent yet.
+    /// Bytes of frames that are not sent yet.
     pub waiting_bytes: u64,
 }
 
-/// A frame.
+/// Frame of the video.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Its number, from 0.
+    /// Number, from 0.
     pub number: u32,
-    /// When it was captured.
+    /// Time of capture.
     pub captured: Time,
-    /// Its bytes.
+    /// Length in bytes.
     pub length: u32,
 }
 
-/// See the module documentation.
+/// Source of frames; see the module documentation.
 pub struct Source {
     parameters: Parameters,
     random: RandomStream,
-    /// When the first frame is captured; `None`: the sender is not connected.
+    /// Capture time of the first frame; `None`: the sender is not connected.
     start: Option<Time>,
     /// Number of the next frame.
     next: u32,
-    /// Present rate in bit/s.
+    /// Current rate in bit/s.
     rate: f64,
-    /// Sum and number of the rates that the transport allows, in bit/s, since the last change of the rate, and when that
-    /// was.
+    /// Sum and number of the rates that the transport allows, in bit/s, since the last change of the rate,
+    /// and its time.
     seen: (f64, u32),
     updated: Time,
     bytes: u64,
 }
 
 impl Source {
-    /// The source of a flow, with its random stream.
+    /// Makes the source of a flow with its random stream.
     #[must_use]
     pub fn new(parameters: Parameters, random: RandomStream) -> Self {
         let rate = parameters.rate.bits_per_second() as f64;
@@ -73,13 +74,13 @@ impl Source {
         Self { parameters, random, start: None, next: 0, rate, seen: (0.0, 0), updated, bytes: 0 }
     }
 
-    /// The sender is connected.
+    /// Starts the source: the sender is connected.
     pub fn begin(&mut self, now: Time) {
         self.start = Some(now);
         self.updated = now;
     }
 
-    /// When the next frame is captured; `None` after the last, and before the sender is connected.
+    /// Capture time of the next frame; `None` after the last, and before the sender is connected.
     #[must_use]
     pub fn next_capture(&self) -> Option<Time> {
         let start = self.start.filter(|_| !self.is_over())?;
@@ -103,7 +104,7 @@ impl Source {
         Some(frame)
     }
 
-    /// Follows the rate of the transport, less what waits.
+    /// Follows the rate of the transport, less the waiting bits.
     fn adapt(&mut self, now: Time, state: SendState) {
         let Some((min, max)) = self.parameters.bounds else { return };
         if let Some(rate) = state.rate {
@@ -117,7 +118,7 @@ impl Source {
         }
     }
 
-    /// Length of the next frame in bytes.
+    /// Draws the length of the next frame in bytes.
     fn length(&mut self) -> u32 {
         let Parameters { group, size_variation_percent, .. } = self.parameters;
         let middle = self.parameters.mean_length(self.rate, self.next.is_multiple_of(group));
@@ -126,19 +127,19 @@ impl Source {
         (length as u32).max(HEADER as u32)
     }
 
-    /// Results at the sender.
+    /// Reports the results at the sender.
     pub fn report(&self, out: &mut Metrics) {
         out.count(&LIVE_SENDER.captured_frames, u64::from(self.next));
         out.count(&LIVE_SENDER.captured_bytes, self.bytes);
     }
 
-    /// Values for time series at the sender.
+    /// Reports the values for time series at the sender.
     pub fn sample(&self, out: &mut Metrics) {
         out.set(&LIVE_SENDER.target_rate_mbps, self.rate / 1e6);
     }
 }
 
-/// A number of the Laplace distribution with mean 0 and scale 1, from one uniform number.
+/// Draws a number of the Laplace distribution with mean 0 and scale 1, from one uniform number.
 fn laplace(random: &mut RandomStream) -> f64 {
     let centred = random.uniform() - 0.5;
     -centred.signum() * libm::log(1.0 - 2.0 * centred.abs())
@@ -198,8 +199,8 @@ mod tests {
         assert_eq!(lengths.iter().sum::<u32>() as usize, lengths.len() * 12_500);
     }
 
-    /// The mean of n frames has the standard error scale · sqrt(2 / n) of the mean size (the variance of a Laplace
-    /// distribution is 2 scale²); of scale 0.15 little is cut.
+    /// The mean of n frames has the standard error scale · sqrt(2 / n) of the mean size (the variance of a
+    /// Laplace distribution is 2 scale²); of scale 0.15 few are limited.
     #[test]
     fn sizes_vary_around_the_mean() {
         let mut source = source(|workload| {
@@ -216,8 +217,8 @@ mod tests {
         assert!((deviation - 0.15).abs() < 5.0 * 0.15 / count.sqrt(), "{deviation}");
     }
 
-    /// Ten frames a second: the rate changes with the third frame (200 ms), to the mean of what the transport has said
-    /// at frames 1 to 3, within the limits; each bit that waits takes 1 bit/s from it.
+    /// Ten frames a second: the rate changes with the third frame (200 ms), to the mean of the rates of the
+    /// transport at frames 1 to 3, within the limits; each waiting bit reduces it by 1 bit/s.
     #[test]
     fn the_rate_follows_the_mean_of_the_transport_every_200_ms() {
         let mbps = |mbps| Some(DataRate::from_mbps(mbps));

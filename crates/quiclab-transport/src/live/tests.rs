@@ -1,4 +1,4 @@
-//! What the tests of this folder share.
+//! Helpers of the tests of this folder.
 
 use super::*;
 use crate::testing::ms;
@@ -43,7 +43,7 @@ pub(super) fn parameters(change: impl FnOnce(&mut Workload)) -> Parameters {
     Parameters::new(&workload(change)).expect("it is live")
 }
 
-/// A frame of 12 500 B at 0, 100, ... 900 ms, from its own source.
+/// Source with a frame of 12 500 B at 0, 100, ... 900 ms.
 fn source(parameters: &Parameters) -> Source {
     Source::new(*parameters, RandomStream::new(1, "main.sender.frames"))
 }
@@ -91,7 +91,7 @@ mod streams {
         assert_eq!(streams.labels[&id(1)], ms(110).as_nanos());
     }
 
-    /// Two streams are allowed: the third frame waits, and leaves when there is one more; its capture stays.
+    /// Two streams are allowed: the third frame waits for another one; its capture time does not change.
     #[test]
     fn a_frame_without_a_stream_waits_for_one() {
         let mut server = server(even);
@@ -129,8 +129,8 @@ mod streams {
         }
     }
 
-    /// Ten frames: one after 100 ms (not late), one after 101 ms (late), one is reset, seven are missing. The last is
-    /// captured at 900 ms, the time is over at 1 s, and the client waits for 3 s.
+    /// Ten frames: one after 100 ms (not late), one after 101 ms (late), one is reset, seven are missing. The
+    /// last is captured at 900 ms, the flow ends at 1 s, and the client waits for 3 s.
     #[test]
     fn the_client_counts_what_is_complete_late_and_missing() {
         let mut client = on_streams::Client::new(&parameters(even));
@@ -235,8 +235,8 @@ mod bytes {
         assert_eq!((found["frame_delay_ms_max"], found["late_frames"]), (90.0, 0.0));
     }
 
-    /// Frames 0 to 3 are captured; nothing of 1 and 2 is written at 301 ms, when 0 and 1 are late (deadline 150 ms): of
-    /// frame 0 a part is written, so it is written to its end.
+    /// Frames 0 to 3 are captured; nothing of 1 and 2 is written at 301 ms, when 0 and 1 are late (deadline
+    /// 150 ms): a part of frame 0 is written, so the rest follows.
     #[test]
     fn what_is_not_begun_at_its_deadline_is_left_out() {
         let drop = |workload: &mut Workload| live!(workload, drop_late = true, deadline = ms_of(150));
@@ -253,7 +253,7 @@ mod bytes {
         assert_eq!(metrics(|out| server.statistics(out))["dropped_frames"], 1.0);
     }
 
-    /// Frames are missing 3 s after the end: the client does not wait for what the server still has.
+    /// Frames are missing 3 s after the end: the client does not wait for data that the server still has.
     #[test]
     fn the_client_aborts_what_it_waits_for_no_longer() {
         let mut client = on_bytes::Client::new(&parameters(even));

@@ -1,5 +1,5 @@
-//! What a version of SCReAM decides: how much may be in flight, at which rate it leaves, and the rate that the coder is asked for.
-//! Rates are in bit/s, delays in seconds.
+//! Decisions of a version of SCReAM: bytes in flight, pacing rate, and rate requested from the coder. Rates
+//! are in bit/s, delays in seconds.
 
 use super::flight::AckUpdate;
 use quiclab_core::{ByteCount, Duration, Metrics, Time};
@@ -25,49 +25,49 @@ quiclab_core::metrics! {
 /// RATE_PACE_MIN of both versions.
 pub(super) const MIN_PACING_RATE: f64 = 50_000.0;
 
-/// A report of the receiver.
+/// Report of the receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Report {
     pub(super) news: AckUpdate,
-    /// Smoothed.
+    /// Smoothed RTT.
     pub(super) rtt: Duration,
-    /// Bytes still in flight, and the most in the last seconds.
+    /// Bytes still in flight, and their maximum in the last seconds.
     pub(super) in_flight: f64,
     pub(super) most_in_flight: f64,
 }
 
-/// A version of SCReAM.
+/// Version of SCReAM.
 pub(super) trait Control: Send {
-    /// A frame was coded; the oldest packet that waits does so for `age`.
+    /// Handles a coded frame; `age`: time for which the oldest packet has waited.
     fn on_frame(&mut self, bytes: ByteCount, age: Duration);
 
-    /// A packet left, and so much is in flight.
+    /// Handles a packet that was sent, after which `in_flight` bytes are in flight.
     fn on_sent(&mut self, bytes: ByteCount, in_flight: ByteCount);
 
-    /// A report arrived; whether it is a congestion event.
+    /// Handles a report; returns whether it is a congestion event.
     fn on_report(&mut self, now: Time, report: &Report) -> bool;
 
-    /// Without a report for long: everything is lost.
+    /// Handles a long period without a report: all packets are lost.
     fn on_silence(&mut self, now: Time);
 
-    /// When [`Control::on_due`] is due.
+    /// Time at which [`Control::on_due`] is due.
     fn due(&self) -> Time;
 
-    /// Rates are measured, with so much in the queue.
+    /// Measures rates, with `queue` bytes in the queue.
     fn on_due(&mut self, queue: ByteCount);
 
-    /// `send_wnd` in bytes: what may leave with so much in flight.
+    /// `send_wnd` in bytes: bytes that may be sent with `in_flight` bytes in flight.
     fn room(&self, in_flight: f64) -> f64;
 
     /// Rate of the pacer.
     fn pacing_rate(&self, rtt: Duration) -> f64;
 
-    /// Rate that the coder is asked for.
+    /// Rate requested from the coder.
     fn target_rate(&self) -> f64;
 
-    /// Its part of a time series, up to the window.
+    /// Reports the rates and the window for time series.
     fn sample_rates(&self, out: &mut Metrics);
 
-    /// The delays.
+    /// Reports the delays for time series.
     fn sample_delays(&self, out: &mut Metrics);
 }

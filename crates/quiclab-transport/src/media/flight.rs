@@ -1,26 +1,27 @@
-//! What was sent: acknowledged, lost, in flight (RFC 8298 sections 4.1.2, 4.1.2.3), with RTT and queueing delay.
+//! State of packets sent: acknowledged, lost, in flight (RFC 8298 sections 4.1.2, 4.1.2.3), with RTT and
+//! queueing delay.
 //!
-//! Bytes in flight are those above the highest number acknowledged, whether the ones below were lost or not, and
-//! bytes newly acknowledged all up to it: as the RFC has it.
+//! Bytes in flight are those above the highest number acknowledged, regardless of losses below it; bytes
+//! newly acknowledged are all those up to it, as in the RFC.
 
 use quiclab_core::{ByteCount, Duration, MediaFeedback, Time};
 use std::collections::VecDeque;
 
 /// Weight of a new RTT sample (RFC 6298).
 const RTT_WEIGHT: u64 = 8;
-/// The most in flight is that of the last so many seconds.
+/// Number of seconds over which the maximum in flight is taken.
 const MAX_SECONDS: u64 = 5;
-/// A reordering that is longer is a loss.
+/// Maximum duration of a reordering; a longer one is a loss.
 const MAX_REORDERING: Duration = Duration::from_millis(100);
 
-/// What has become of a packet.
+/// State of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PacketState {
     Sent,
     Acked,
-    /// A later one arrived, as a report at this time said.
+    /// A later packet has arrived, as reported at this time.
     Missing(Time),
-    /// Counted as lost, at the same time.
+    /// Declared lost, after a report at this time.
     Lost(Time),
 }
 
@@ -31,7 +32,7 @@ struct Sent {
     fate: PacketState,
 }
 
-/// What a report says that is new.
+/// New information of a report.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AckUpdate {
     pub(super) acked: ByteCount,
@@ -44,29 +45,29 @@ pub(super) struct AckUpdate {
     pub(super) delay: Duration,
 }
 
-/// See the module documentation.
+/// Packets sent; see the module documentation.
 #[derive(Debug, Default)]
 pub(super) struct Flight {
     /// Number of the first packet kept.
     first: u64,
     packets: VecDeque<Sent>,
-    /// The highest number acknowledged, and one.
+    /// Highest number acknowledged plus one.
     next_ack: u64,
     pub(super) in_flight: ByteCount,
-    /// The most in flight in each of the last seconds.
+    /// Maximum in flight in each of the last seconds.
     most: [ByteCount; MAX_SECONDS as usize],
     second: u64,
-    /// Smoothed; `None` before the first report.
+    /// Smoothed RTT; `None` before the first report.
     pub(super) rtt: Option<Duration>,
-    /// Smallest one-way delay.
+    /// Minimum one-way delay.
     base: Option<Duration>,
     reordering: Duration,
-    /// The highest number whose mark was looked at, and one: a mark counts once.
+    /// Highest number whose mark was counted plus one: a mark counts once.
     marks: u64,
 }
 
 impl Flight {
-    /// The next packet leaves; numbers follow one another.
+    /// Adds the next packet sent; numbers are consecutive.
     pub(super) fn on_sent(&mut self, now: Time, number: u64, size: ByteCount) {
         if self.packets.is_empty() {
             self.first = number;
@@ -90,13 +91,13 @@ impl Flight {
         *most = (*most).max(self.in_flight);
     }
 
-    /// The most in flight in the last seconds.
+    /// Maximum in flight in the last seconds.
     pub(super) fn most(&mut self, now: Time) -> ByteCount {
         self.note(now);
         self.most.iter().copied().max().unwrap_or_default()
     }
 
-    /// A report arrived; `None` if it says nothing of packets that were sent.
+    /// Handles a report; `None` if it covers no packet that was sent.
     pub(super) fn on_report(&mut self, now: Time, report: &MediaFeedback) -> Option<AckUpdate> {
         let newest = report.begin + (report.reports.len() as u64).checked_sub(1)?;
         let arrival = report.reports.last().copied().flatten()?;
@@ -150,7 +151,8 @@ impl Flight {
         packet.fate = PacketState::Acked;
     }
 
-    /// Packets below the highest acknowledged that are missing for longer than the reordering window.
+    /// Declares packets below the highest acknowledged lost that are missing for longer than the reordering
+    /// window; returns their number.
     fn find_lost(&mut self, now: Time) -> u64 {
         let below = self.next_ack.saturating_sub(self.first) as usize;
         let mut lost = 0;
@@ -178,7 +180,7 @@ impl Flight {
         lost
     }
 
-    /// Everything in flight is lost; how many packets.
+    /// Declares all packets in flight lost; returns their number.
     pub(super) fn give_up(&mut self) -> u64 {
         let lost = self
             .packets
@@ -196,7 +198,7 @@ impl Flight {
         self.packets.get(number.checked_sub(self.first)? as usize)
     }
 
-    /// Packets that are kept.
+    /// Number of packets kept.
     #[cfg(test)]
     pub(super) fn kept(&self) -> usize {
         self.packets.len()

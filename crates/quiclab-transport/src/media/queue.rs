@@ -4,10 +4,10 @@
 use quiclab_core::{ByteCount, Duration, RtpPacket, Time};
 use std::collections::VecDeque;
 
-/// All that waits is given up when the oldest waits this long: a decoder needs what came before.
+/// Maximum wait of the oldest packet; then all packets are discarded, as a decoder needs the preceding ones.
 const MAX_WAIT: Duration = Duration::from_millis(500);
 
-/// The queue.
+/// Queue of RTP packets.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     packets: VecDeque<(RtpPacket, ByteCount)>,
@@ -36,12 +36,12 @@ impl Queue {
         self.bytes
     }
 
-    /// How long the oldest waits.
+    /// Time for which the oldest packet has waited.
     pub(super) fn age(&self, now: Time) -> Duration {
         self.packets.front().map_or(Duration::ZERO, |(packet, _)| now.since(packet.captured))
     }
 
-    /// Gives everything up if it is too old.
+    /// Discards all packets if the oldest is too old.
     pub(super) fn expire(&mut self, now: Time) {
         if self.age(now) >= MAX_WAIT {
             self.discarded += self.packets.len() as u64;

@@ -1,6 +1,6 @@
-//! Media rate control: the rate that the coder is asked for (RFC 8298 section 4.1.3), and what it goes by.
+//! Media rate control: the rate requested from the coder (RFC 8298 section 4.1.3), and its inputs.
 //!
-//! See the table in [`super`] for what differs.
+//! The table in [`super`] has the differences.
 
 use super::Parameters;
 use super::window::Congestion;
@@ -16,12 +16,12 @@ const TX_QUEUE_SIZE_FACTOR: f64 = 1.0;
 /// RTP_QDELAY_TH in seconds, and TARGET_RATE_SCALE_RTP_QDELAY.
 const QUEUE_DELAY: f64 = 0.02;
 const QUEUE_SCALE: f64 = 0.95;
-/// Bits in the RTP queue with which the rate does not grow (Ericsson's code).
+/// Bits in the RTP queue above which the rate does not grow (Ericsson's code).
 const QUEUE_BITS: f64 = 12_000.0;
-/// Measurements of the media rate whose median counts: of 10 s.
+/// Number of measurements of the media rate for the median: those of 10 s.
 const MEDIAN: usize = 50;
 
-/// What the network congestion control says.
+/// State of the network congestion control.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
     pub(super) fast_increase: bool,
@@ -31,7 +31,7 @@ pub(super) struct View {
     pub(super) queue: ByteCount,
 }
 
-/// The target rate. Rates are in bit/s.
+/// Control of the target rate. Rates are in bit/s.
 #[derive(Debug)]
 pub(super) struct RateControl {
     min: f64,
@@ -41,16 +41,16 @@ pub(super) struct RateControl {
     /// `target_bitrate_last_max`; `None`: there was no congestion.
     last_max: Option<f64>,
     was_fast: bool,
-    /// When the target is adjusted next.
+    /// Time of the next adjustment of the target.
     pub(super) due: Time,
-    /// Bytes of media, sent and acknowledged since the last time.
+    /// Bytes of media, sent and acknowledged since the last adjustment.
     media: u64,
     sent: u64,
     acked: u64,
-    /// `rate_media`, and some before it.
+    /// `rate_media`, and its previous values.
     pub(super) media_rate: f64,
     media_rates: VecDeque<f64>,
-    /// The larger of `rate_transmit` and `rate_ack`.
+    /// Larger of `rate_transmit` and `rate_ack`.
     current: f64,
 }
 
@@ -83,14 +83,14 @@ impl RateControl {
         self.acked += bytes.bytes();
     }
 
-    /// The window was cut.
+    /// Handles a reduction of the window.
     pub(super) fn on_congestion(&mut self, congestion: Congestion) {
         self.last_max = Some(self.target);
         let beta = if congestion == Congestion::Loss { BETA_R } else { BETA_ECN };
         self.target = (self.target * beta).max(self.min);
     }
 
-    /// It is time to adjust.
+    /// Adjusts the target.
     pub(super) fn adjust(&mut self, view: &View) {
         self.measure();
         self.due += INTERVAL;
@@ -121,7 +121,7 @@ impl RateControl {
         self.target = self.target.min(limit).min(self.max).max(self.min);
     }
 
-    /// How freely the rate grows: less near where congestion was met last.
+    /// Factor of growth of the rate: smaller near the rate of the last congestion.
     fn scale(&self) -> f64 {
         let Some(last) = self.last_max else { return 1.0 };
         let distance = (self.target - last) / last * 4.0;

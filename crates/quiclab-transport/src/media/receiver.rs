@@ -1,8 +1,8 @@
-//! The end that receives: reports what arrived (RFC 8298 section 4.2, RFC 8888), and puts frames together.
+//! Receiving end: reports arrivals (RFC 8298 section 4.2, RFC 8888), and reassembles frames.
 //!
-//! Reports leave at intervals of 1 / min(50, max(2.5, rate / 10000)) seconds while packets arrive; of version 2 (its section
-//! 5) after 16 packets, with the last of a frame, and 40 ms after the last report. Each says of all packets since the report before
-//! the last, so that one report may be lost.
+//! Reports are sent at intervals of 1 / min(50, max(2.5, rate / 10000)) seconds while packets arrive; in
+//! version 2 (its section 5) after 16 packets, with the last of a frame, and 40 ms after the last report.
+//! Each covers all packets since the report before the last, so that one report may be lost.
 
 use super::source::RTP_HEADER;
 use super::{Parameters, seconds};
@@ -29,43 +29,43 @@ quiclab_core::metrics! {
     }
 }
 
-/// Maximum number of packets that a report says something of (RFC 8888 section 3.1: 16384).
+/// Maximum number of packets that a report covers (RFC 8888 section 3.1: 16384).
 const MAX_REPORTS: u64 = 16_384;
 /// Header of RTCP with the sender's SSRC, the SSRC reported on with begin and count, and the report timestamp.
 const FEEDBACK_HEADER: u64 = 8 + 8 + 4;
-/// Frames that are put together at one time; the oldest is given up.
+/// Maximum number of frames that are reassembled at a time; the oldest is given up.
 const MAX_INCOMPLETE_FRAMES: usize = 64;
-/// Packets, and time, after which version 2 reports.
+/// Number of packets, and time, after which version 2 sends a report.
 const PACKETS_PER_REPORT: u64 = 16;
 const MAX_REPORT_INTERVAL: Duration = Duration::from_millis(40);
-/// The rate that reports follow is measured over this.
+/// Interval over which the rate is measured that determines the report interval.
 const RATE_INTERVAL: Duration = Duration::from_millis(200);
 
-/// See the module documentation.
+/// Receiver of media; see the module documentation.
 pub(super) struct Receiver {
     nic: Nic,
     start: Option<Time>,
-    /// When the sender's time is over.
+    /// Time at which the sender ends.
     end: Time,
     over: bool,
     arrivals: Arrivals,
     delays: Delays,
-    /// By number from `begin` on.
+    /// Arrivals by number from `begin` on.
     reports: VecDeque<Option<MediaArrival>>,
     begin: u64,
-    /// Where the report after the next one begins.
+    /// First number of the report after the next one.
     next_begin: u64,
-    /// When the next report is due; `None`: nothing has arrived since the last.
+    /// Time of the next report; `None`: nothing has arrived since the last.
     due: Option<Time>,
     reported: Time,
-    /// Version 2 of SCReAM, and packets since the last report.
+    /// Whether version 2 of SCReAM is used, and packets since the last report.
     is_v2: bool,
     unreported: u64,
-    /// Packets that arrived of frames that are not complete.
+    /// Number of packets received of each incomplete frame.
     frames: BTreeMap<u32, u16>,
     complete: u64,
     frame_delays: Samples,
-    /// Bytes since the rate was measured, when that was, and the rate in bit/s.
+    /// Bytes since the last measurement of the rate, its time, and the rate in bit/s.
     recent: ByteCount,
     measured: Time,
     rate: f64,
@@ -119,11 +119,11 @@ impl Receiver {
         }
     }
 
-    /// Keeps it for the next reports.
+    /// Records an arrival for the next reports.
     fn note(&mut self, number: u64, arrival: MediaArrival) {
         let Some(place) = number.checked_sub(self.begin) else { return };
         if place >= 2 * MAX_REPORTS {
-            // a jump: what was kept is older than any report may say
+            // a jump: recorded arrivals are older than the range of a report
             self.reports.clear();
             (self.begin, self.next_begin) = (number, number);
         }
@@ -176,7 +176,7 @@ impl Receiver {
         (self.next_begin, self.reported, self.due, self.unreported) = (next, now, None, 0);
     }
 
-    /// When it waits no longer.
+    /// Time at which the receiver stops waiting.
     fn deadline(&self) -> Option<Time> {
         Some(self.end + LINGER).filter(|_| !self.over)
     }

@@ -1,4 +1,4 @@
-//! The end that sends: joins source, queue, congestion control and rate control, and paces packets (RFC 8298
+//! Sending end: combines source, queue, congestion control and rate control, and paces packets (RFC 8298
 //! section 4.1.2.5, section 4.3 of version 2).
 
 use super::control::{Control, Report};
@@ -36,26 +36,26 @@ quiclab_core::metrics! {
     }
 }
 
-/// RTT that the pacer takes before the first report.
+/// RTT assumed by the pacer before the first report.
 const FIRST_RTT: Duration = Duration::from_millis(100);
-/// Without a report for this long, what is in flight is lost.
+/// Time without a report after which packets in flight are lost.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// See the module documentation.
+/// Sender of media; see the module documentation.
 pub(super) struct Sender {
     nic: Nic,
-    /// ECN field of what it sends.
+    /// ECN field of packets sent.
     ecn: Ecn,
     end: Time,
     source: Source,
     queue: Queue,
-    /// Number of the next packet that leaves.
+    /// Number of the next packet sent.
     next_number: u64,
     flight: Flight,
     control: Box<dyn Control>,
-    /// When the pacer lets the next packet leave.
+    /// Time at which the pacer releases the next packet.
     release: Time,
-    /// When a report arrived last, or the first packet after it left that found nothing in flight.
+    /// Time of the last report, or of the first later packet that was sent with nothing in flight.
     heard: Time,
     lost: u64,
     cuts: u64,
@@ -64,7 +64,7 @@ pub(super) struct Sender {
     progress: Progress,
 }
 
-/// Mean and largest of queueing delays.
+/// Mean and maximum of queueing delays.
 #[derive(Default)]
 struct DelayMean {
     sum: Duration,
@@ -114,12 +114,12 @@ impl Sender {
         self.cuts += u64::from(self.control.on_report(now, &report));
     }
 
-    /// When what is in flight is given up; `None`: nothing is.
+    /// Time at which packets in flight are given up; `None`: none are in flight.
     fn silence(&self) -> Option<Time> {
         Some(self.heard + SILENCE).filter(|_| self.flight.in_flight > ByteCount::ZERO)
     }
 
-    /// The window lets the next packet leave.
+    /// Whether the window permits the next packet.
     fn has_room(&self) -> bool {
         let room = self.control.room(self.flight.in_flight.bytes() as f64);
         self.queue.next().is_some_and(|size| size.bytes() as f64 <= room)

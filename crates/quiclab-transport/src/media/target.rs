@@ -1,23 +1,23 @@
-//! The queueing delay aimed at: `qdelay_target`, higher where loss-based flows compete (RFC 8298 section 4.1.2.2,
-//! and section 4.5.4 of version 2).
+//! Target of the queueing delay, `qdelay_target`, which is higher if loss-based flows compete (RFC 8298
+//! section 4.1.2.2, and section 4.5.4 of version 2).
 
 use std::collections::VecDeque;
 
-/// Delays whose variance counts, and those of them whose mean does.
+/// Number of delays for the variance, and of those for the mean.
 const VARIANCE_SAMPLES: usize = 200;
 const MEAN_SAMPLES: usize = 50;
-/// Part of round trips with losses above which flows compete.
+/// Share of round trips with losses above which flows compete.
 const LOSSES: f64 = 0.002;
 /// Variance below which the delay is steady.
 const STEADY: f64 = 0.2;
 
-/// See the module documentation.
+/// Target of the queueing delay; see the module documentation.
 #[derive(Debug)]
 pub(super) struct Target {
     /// QDELAY_TARGET_LO and QDELAY_TARGET_HI in seconds.
     low: f64,
     high: f64,
-    /// By `low`, the newest last.
+    /// Delays relative to `low`, the newest last.
     delays: VecDeque<f64>,
     /// `qdelay_target` in seconds.
     pub(super) value: f64,
@@ -28,7 +28,7 @@ impl Target {
         Self { low, high, delays: VecDeque::with_capacity(VARIANCE_SAMPLES), value: low }
     }
 
-    /// A delay in seconds; `losses` is the part of round trips with losses.
+    /// Adjusts the target to a delay in seconds; `losses` is the share of round trips with losses.
     pub(super) fn adjust(&mut self, delay: f64, losses: f64) {
         if self.delays.len() == VARIANCE_SAMPLES {
             self.delays.pop_front();

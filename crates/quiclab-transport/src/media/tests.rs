@@ -108,7 +108,8 @@ fn ack(in_flight: f64, delay: f64) -> Acknowledged {
     Acknowledged { bytes: 1000.0, in_flight, most_in_flight: 1e6, delay, lost: false, marked: false }
 }
 
-/// In fast increase by what is acknowledged, if 1.5 times what is in flight, and it, are above the window.
+/// In fast increase the window grows by the bytes acknowledged, if 1.5 times the bytes in flight plus these
+/// exceed the window.
 #[test]
 fn a_window_that_is_used_grows_fast() {
     let mut window = Window::new(1000.0, 0.1, ms(0));
@@ -116,11 +117,12 @@ fn a_window_that_is_used_grows_fast() {
     assert_eq!(window.size, 3000.0, "1.5 x 1000 + 1000 are not above 3000");
     window.on_report(ms(10), RTT, &ack(2000.0, 0.0));
     assert_eq!(window.size, 4000.0);
-    // below the target a packet more may leave
+    // below the target one more packet may be sent
     assert_eq!(window.room(4000.0), 1000.0);
 }
 
-/// Cut by losses to 0.8, once in a round trip; then as LEDBAT: half of the target off, 1000 x 1000 / 8000 / 2.
+/// Losses reduce the window to 0.8, once in a round trip; then it follows LEDBAT: half of the target off,
+/// 1000 x 1000 / 8000 / 2.
 #[test]
 fn losses_cut_the_window_and_the_delay_steers_it() {
     let mut window = Window::new(1000.0, 0.1, ms(0));
@@ -157,7 +159,8 @@ fn without_a_trend_for_five_seconds_it_grows_fast_again() {
     assert!(window.fast_increase);
 }
 
-/// 200 kbit/s in a second are 40 kbit/s in 200 ms; a loss leaves 0.9; near the last maximum a fifth of it counts.
+/// 200 kbit/s in a second are 40 kbit/s in 200 ms; a loss reduces the rate to 0.9; near the last maximum a
+/// fifth of the growth counts.
 #[test]
 fn the_rate_ramps_up_and_yields_to_losses() {
     let mut rate = RateControl::new(&parameters());
@@ -171,13 +174,13 @@ fn the_rate_ramps_up_and_yields_to_losses() {
     rate.adjust(&view);
     // (0.1 x 4)^2 = 0.16 is below 0.2
     assert!((rate.target - 0.944e6).abs() < 1e-6, "{}", rate.target);
-    // no more than twice what is sent
+    // no more than twice the rate sent
     (0..50).for_each(|_| rate.adjust(&view));
     assert!(rate.target <= 2e6, "{}", rate.target);
 }
 
-/// Without fast increase towards 0.8 Mbit/s, what is acknowledged, less the queue of 2000 B; that is more than
-/// 20 ms of it at 0.1 Mbit/s only.
+/// Without fast increase the rate moves towards 0.8 Mbit/s, the rate acknowledged, less the queue of 2000 B;
+/// only at 0.1 Mbit/s that is more than 20 ms.
 #[test]
 fn without_fast_increase_the_rate_follows_what_arrives() {
     let mut rate = RateControl::new(&parameters());
@@ -208,7 +211,7 @@ fn a_report_acknowledges_finds_losses_and_measures() {
     let news = flight.on_report(ms(25), &report).unwrap();
     assert_eq!((news.acked, news.lost, news.delay), (bytes(3000), 1, Duration::ZERO));
     assert_eq!(flight.in_flight, bytes(1000));
-    // 23 ms less the 3 ms that it waited
+    // 23 ms less the wait of 3 ms
     assert_eq!(flight.rtt, Some(Duration::from_millis(20)));
     let report =
         MediaFeedback { sent: ms(40), begin: 0, reports: vec![arrival(10), None, arrival(12), arrival(33)] };
@@ -220,7 +223,7 @@ fn a_report_acknowledges_finds_losses_and_measures() {
     assert_eq!((flight.kept(), flight.in_flight), (0, bytes(0)));
 }
 
-/// It was missing from 25 to 50 ms: later ones are lost after 25 ms.
+/// The packet was missing from 25 to 50 ms: later ones are lost after 25 ms.
 #[test]
 fn reordering_widens_the_window() {
     let mut flight = Flight::default();
@@ -237,7 +240,7 @@ fn reordering_widens_the_window() {
 }
 
 proptest! {
-    /// Whatever is reported, what is in flight is what was sent above the highest number acknowledged, and each
+    /// For all reports, the packets in flight are those sent above the highest number acknowledged, and each
     /// packet is newly acknowledged once.
     #[test]
     fn bytes_are_acknowledged_once(steps in prop::collection::vec((1_u64..20, 0_u64..30, any::<u16>()), 1..60)) {

@@ -1,4 +1,4 @@
-//! SCReAM of RFC 8298: joins window and rate.
+//! SCReAM of RFC 8298: combination of window and rate.
 
 use super::Parameters;
 use super::control::{Control, MEDIA_CONTROL, MIN_PACING_RATE, Report};
@@ -6,7 +6,7 @@ use super::rate::{RateControl, View};
 use super::window::{Acknowledged, Window};
 use quiclab_core::{ByteCount, Duration, Metrics, Time};
 
-/// See the module documentation.
+/// SCReAM of RFC 8298.
 pub(super) struct Scream {
     window: Window,
     rate: RateControl,
@@ -70,7 +70,7 @@ impl Control for Scream {
         self.window.room(in_flight)
     }
 
-    /// Section 4.1.2.5.
+    /// Pacing rate (section 4.1.2.5).
     fn pacing_rate(&self, rtt: Duration) -> f64 {
         (self.window.size * 8.0 / rtt.as_secs_f64().max(1e-6)).max(MIN_PACING_RATE)
     }

@@ -38,15 +38,16 @@ const MAX_RELAXED_PACING_FACTOR: f64 = 4.0;
 const RELAXED_PACING_LIMIT_LOW: f64 = 0.8;
 /// REF_WND_OVERHEAD_MAX (section 4.3.1).
 const REF_WND_OVERHEAD: f64 = 3.0;
-/// The rate of the coder, which a time series shows, is measured over this.
+/// Interval over which the rate of the coder is measured for time series.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// See the module documentation.
+/// SCReAM version 2.
 pub(super) struct ScreamV2 {
     window: RefWindow,
     rate: TargetBitrate,
     max_rate: f64,
-    /// Bytes of media since the rate was measured, that rate, and when it is measured next.
+    /// Bytes of media since the last measurement of the rate, that rate, and the time of the next
+    /// measurement.
     media: u64,
     media_rate: f64,
     due: Time,
@@ -105,12 +106,12 @@ impl Control for ScreamV2 {
         self.due += INTERVAL;
     }
 
-    /// Section 4.3.1.
+    /// Bytes that may be sent (section 4.3.1).
     fn room(&self, in_flight: f64) -> f64 {
         self.window.size * REF_WND_OVERHEAD - in_flight
     }
 
-    /// Section 4.3.2: relaxed as the rate comes near its maximum.
+    /// Pacing rate (section 4.3.2), relaxed as the rate approaches its maximum.
     fn pacing_rate(&self, _rtt: Duration) -> f64 {
         let nominal = self.rate.target / self.max_rate;
         let scale = ((nominal - RELAXED_PACING_LIMIT_LOW) / (1.0 - RELAXED_PACING_LIMIT_LOW)).min(1.0);

@@ -1,4 +1,4 @@
-//! Network congestion control: how much may be in flight (RFC 8298 sections 4.1.2.1, 4.1.2.4, 4.1.2.6).
+//! Network congestion control: limit of the bytes in flight (RFC 8298 sections 4.1.2.1, 4.1.2.4, 4.1.2.6).
 
 use super::target::Target;
 use super::trend::Trend;
@@ -16,17 +16,17 @@ const INCIPIENT: f64 = 0.2;
 const ABATED: f64 = 0.2;
 /// T_RESUME_FAST_INCREASE.
 const RESUME: Duration = Duration::from_secs(5);
-/// QDELAY_TARGET_HI by QDELAY_TARGET_LO: 0.4 s by 0.1 s.
+/// Ratio of QDELAY_TARGET_HI to QDELAY_TARGET_LO: 0.4 s / 0.1 s.
 const HIGH: f64 = 4.0;
-/// What of the rate of round trips with losses is left after one.
+/// Part of the rate of round trips with losses that remains after a round trip.
 const LOSS_MEMORY: f64 = 0.99;
 
-/// What a report of the receiver says.
+/// Information of a report of the receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Acknowledged {
     /// `bytes_newly_acked`.
     pub(super) bytes: f64,
-    /// Bytes still in flight, and the most in the last seconds.
+    /// Bytes still in flight, and their maximum in the last seconds.
     pub(super) in_flight: f64,
     pub(super) most_in_flight: f64,
     /// Queueing delay in seconds.
@@ -35,14 +35,14 @@ pub(super) struct Acknowledged {
     pub(super) marked: bool,
 }
 
-/// Why the window was cut.
+/// Cause of a reduction of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Congestion {
     Loss,
     Mark,
 }
 
-/// The congestion window.
+/// Congestion window.
 #[derive(Debug)]
 pub(super) struct Window {
     mss: f64,
@@ -51,11 +51,11 @@ pub(super) struct Window {
     pub(super) trend: Trend,
     pub(super) target: Target,
     pub(super) fast_increase: bool,
-    /// When the trend was last above [`ABATED`].
+    /// Time at which the trend was last above [`ABATED`].
     congested: Time,
-    /// When the window was last cut for losses or marks; `None`: never.
+    /// Time of the last reduction for losses or marks; `None`: never.
     cut: Option<Time>,
-    /// `loss_event_rate`, and when the last round trip of it ended.
+    /// `loss_event_rate`, and the end of its last round trip.
     losses: f64,
     round: Time,
     /// Queueing delay of the last report.
@@ -78,7 +78,8 @@ impl Window {
         }
     }
 
-    /// A report arrived; whether and why it cut the window, which happens once in a round trip at most.
+    /// Handles a report; returns the cause if it reduced the window, which happens at most once in a round
+    /// trip.
     pub(super) fn on_report(&mut self, now: Time, rtt: Duration, ack: &Acknowledged) -> Option<Congestion> {
         self.delay = ack.delay;
         self.trend.add(now, ack.delay / self.target.value);
@@ -106,7 +107,7 @@ impl Window {
         congestion
     }
 
-    /// Nothing was heard for long: everything is lost.
+    /// Handles a long period without a report: all packets are lost.
     pub(super) fn on_silence(&mut self, now: Time) {
         (self.cut, self.fast_increase, self.size) = (Some(now), false, MIN_WINDOW);
     }
@@ -123,7 +124,7 @@ impl Window {
                 return;
             }
         }
-        // as LEDBAT (RFC 6817)
+        // as in LEDBAT (RFC 6817)
         let off_target = (self.target.value - ack.delay) / self.target.value;
         let is_used = ack.in_flight * 1.25 + ack.bytes > self.size;
         if off_target <= 0.0 || is_used {
@@ -132,7 +133,7 @@ impl Window {
         self.size = self.size.min(ack.most_in_flight * HEAD_ROOM).max(MIN_WINDOW);
     }
 
-    /// `loss_event_rate`: the part of round trips with losses.
+    /// `loss_event_rate`: the share of round trips with losses.
     fn count_round(&mut self, now: Time, rtt: Duration, lost: bool) {
         if lost {
             self.losses = LOSS_MEMORY * self.losses + (1.0 - LOSS_MEMORY);
@@ -143,7 +144,7 @@ impl Window {
         }
     }
 
-    /// `send_wnd` in bytes: what may leave with so much in flight.
+    /// `send_wnd` in bytes: bytes that may be sent with `in_flight` bytes in flight.
     pub(super) fn room(&self, in_flight: f64) -> f64 {
         let slack = if self.delay <= self.target.value { self.mss } else { 0.0 };
         self.size + slack - in_flight

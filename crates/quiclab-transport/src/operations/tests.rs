@@ -6,7 +6,7 @@ use quiclab_core::{OPERATIONS, OperationInfo, ProblemKind};
 use std::sync::{Arc, Mutex};
 
 type Inputs<'a> = &'a [(&'static str, f64)];
-/// What functions were called with: their name, one input, the result.
+/// Calls of functions: their name, one input, the result.
 type Calls = Arc<Mutex<Vec<(&'static str, f64, Option<f64>)>>>;
 
 fn hook(
@@ -17,7 +17,7 @@ fn hook(
     Hook { plugin: "mine".into(), operation, anchor, name: "m:f".into(), function: Box::new(function) }
 }
 
-/// A function that notes its calls and answers with `answer` of the result, or of 0.
+/// Function that records its calls and returns `answer` of the result, or of 0.
 fn noting(
     calls: &Calls,
     name: &'static str,
@@ -32,7 +32,7 @@ fn noting(
     })
 }
 
-/// The inputs of an RTT sample.
+/// Inputs of an RTT sample.
 fn sample(latest: f64) -> [(&'static str, f64); 6] {
     [
         ("now_ms", 1.0),

@@ -1,4 +1,4 @@
-//! Congestion control, slow start and pacing of an endpoint, which go together.
+//! Congestion control, slow start and pacing of an endpoint, which depend on each other.
 
 use super::{BbrConstants, CubicConstants, NewRenoConstants};
 use super::{CongestionControl, EndpointConfig, Pacing, SavedPath, SlowStartExit};
@@ -7,7 +7,7 @@ use crate::error::{Error, conflict};
 use quiclab_core::problem::{ensure, name_of, quoted};
 use quiclab_core::{ByteCount, FieldPath, Problem, ProblemKind};
 
-/// Where a configuration holds them.
+/// Fields of a configuration that hold them.
 pub(crate) struct Control<'a> {
     pub(crate) congestion_control: &'a mut CongestionControl,
     pub(crate) emulated_connections: &'a mut u32,
@@ -21,11 +21,11 @@ pub(crate) struct Control<'a> {
 }
 
 impl Control<'_> {
-    /// Puts those of `options` in the place of those of a profile. A congestion control that controls a rate has
-    /// `rate_pacing` where neither of both has a pacer.
+    /// Replaces those of a profile by those of `options`. A congestion control that controls a rate has
+    /// `rate_pacing` if neither of them has a pacer.
     ///
     /// # Errors
-    /// If an option does not go with the congestion control.
+    /// If an option conflicts with the congestion control.
     pub(crate) fn take(self, options: &EndpointConfig, rate_pacing: Pacing) -> Result<(), Error> {
         let Self { congestion_control, emulated_connections, slow_start_exit, .. } = self;
         let Self { saved_path, max_jump, ecn_beta, constants, pacing, .. } = self;
@@ -71,10 +71,10 @@ impl Control<'_> {
     }
 }
 
-/// Checks what an algorithm of the start needs of `options`, and that others do not have it.
+/// Checks that `options` have the values that an algorithm of the start needs, and no others.
 ///
 /// # Errors
-/// If a value is missing, or means nothing.
+/// If a value is missing, or has no effect.
 fn check_start(
     control: CongestionControl,
     exit: SlowStartExit,
@@ -100,8 +100,8 @@ fn check_start(
     }
 }
 
-/// Checks that marks for which there is a reduction of its own can be: `on` says whether ECN is, by the option `field`, whose
-/// value is `value`.
+/// Checks that a separate reduction for marks is set only with ECN: `on` is whether ECN is used, by the
+/// option `field` with the value `value`.
 ///
 /// # Errors
 /// If ECN is off.
@@ -117,10 +117,10 @@ pub(crate) fn check_ecn_beta(
     }
 }
 
-/// Checks that constants are of the congestion control that is used.
+/// Checks that constants belong to the congestion control in use.
 ///
 /// # Errors
-/// If one is of another, which has no such constant.
+/// If one belongs to another, or the control has no such constant.
 fn check_constants(control: CongestionControl, options: &EndpointConfig) -> Result<(), Error> {
     let is_bbr = matches!(
         control,
@@ -145,10 +145,10 @@ fn check_constants(control: CongestionControl, options: &EndpointConfig) -> Resu
     }
 }
 
-/// Checks that the options of an endpoint go with its congestion control.
+/// Checks that the options of an endpoint are compatible with its congestion control.
 ///
 /// # Errors
-/// If one does not.
+/// If one is not.
 pub fn check(control: CongestionControl, options: &EndpointConfig) -> Result<(), Error> {
     let named = format!("congestion control `{}`", control.name());
     let window = control.family() == Family::Window;

@@ -58,7 +58,8 @@ options! {
     emulated_connections: u32;
     /// Algorithm of the start: what ends slow start before a loss, or takes its place. `none` without `newreno` or `cubic`.
     slow_start_exit: SlowStartExit;
-    /// What an earlier connection has found on the path, with which `careful-resume` (RFC 9959 section 3.1) and `c4` begin.
+    /// Path parameters from an earlier connection, with which `careful-resume` (RFC 9959 section 3.1) and
+    /// `c4` begin.
     saved_path: SavedPath;
     /// Largest window to jump to: of `careful-resume` (RFC 9959 section 3.3; default: half of the saved one), and the window of
     /// `jump-start`.
@@ -87,7 +88,7 @@ options! {
 }
 
 impl EndpointConfig {
-    /// The options of the stack that are set, as in a scenario: all but the name of the stack and its host.
+    /// Options of the stack that are set, as in a scenario, without the name of the stack and its host.
     pub fn set_options(&self) -> Map<String, Value> {
         let Ok(Value::Object(mut fields)) = serde_json::to_value(self) else {
             unreachable!("a struct is an object")

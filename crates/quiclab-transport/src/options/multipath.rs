@@ -1,5 +1,5 @@
-//! Options of Multipath QUIC (draft-ietf-quic-multipath-21): what an end allows and does, and what a client does with
-//! its paths over time.
+//! Options of Multipath QUIC (draft-ietf-quic-multipath-21): limits and actions of an end, and actions of a
+//! client on its paths over time.
 
 use quiclab_core::problem::quoted;
 use quiclab_core::{Duration, FieldPath, Problem, Time, limits};
@@ -51,7 +51,7 @@ impl Multipath {
     }
 }
 
-/// Path IDs 0 to 7, as many paths as a flow has at most.
+/// Path IDs 0 to 7, the maximum number of paths of a flow.
 const fn default_max_path_id() -> u32 {
     7
 }
@@ -78,7 +78,7 @@ pub enum PathStatus {
     Backup,
 }
 
-/// What a client does to a path.
+/// Action of a client on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PathAction {
@@ -107,31 +107,31 @@ pub struct PathChange {
     pub at: Duration,
     /// Number of the path: 0 is that of `down` and `up`, 1 the first of `paths`. It is the path ID.
     pub path: u8,
-    /// What the client does.
+    /// Action of the client.
     pub action: PathAction,
 }
 
-/// A path that a client opens.
+/// Path that a client opens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlannedPath {
-    /// Not before this time; the first path is there from the start.
+    /// Earliest time at which it is opened; the first path exists from the start.
     pub opens: Time,
     /// Status with which it is opened.
     pub status: PathStatus,
 }
 
-/// What a client does with its paths: those that it opens, the first included, and the changes in the order of their
-/// times.
+/// Plan of a client for its paths: those that it opens, including the first, and changes in the order of
+/// their times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathPlan {
-    /// By path ID; what is missing opens at once.
+    /// Paths by path ID; missing ones are opened at once.
     pub paths: Vec<PlannedPath>,
-    /// In the order of their times.
+    /// Changes in the order of their times.
     pub changes: Vec<PathChange>,
 }
 
 impl PathPlan {
-    /// The plan of one path.
+    /// Plan of one path.
     #[must_use]
     pub fn path(&self, id: usize) -> PlannedPath {
         self.paths.get(id).copied().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Options of QUIC: the parts of lab-quic that a scenario can exchange.
+//! Options of QUIC: the parts of lab-quic that a scenario can replace.
 
 use super::table::options;
 use super::{Acknowledgement, RttVariation};

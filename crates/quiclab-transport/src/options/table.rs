@@ -1,4 +1,4 @@
-//! From a list of options, or of other values, to the types that hold them.
+//! Definition of types from a list of options, or of other values.
 
 /// Declares `pub struct Options`, which a scenario sets, and `Values`, the same with values (see [`values!`]):
 /// `options! { /// Meaning. Options, Values; entries }`. An entry has its limits below its meaning. Without `Values`, an
@@ -26,7 +26,7 @@ macro_rules! options {
         }
 
         impl $Options {
-            /// The meaning of the option `name` in a phrase.
+            /// Meaning of the option `name` in a phrase.
             ///
             /// # Panics
             /// If there is no such option.
@@ -71,12 +71,12 @@ macro_rules! options {
     };
 }
 
-/// Declares a struct of values with `DEFAULTS` and `FIELDS`, what a table shows of each.
+/// Declares a struct of values with `DEFAULTS` and `FIELDS`, the entries of tables.
 ///
-/// An entry `name: Type = default, "source";` below its meaning is a value. The default holds where a profile has none,
-/// and `source` says where it comes from. `Type, or "text"` stands for a value that may be missing; `as |values| text`
-/// prints one that depends on others, or is not plain data. `.. { part: Values }` at the end adds lists of their own.
-/// In a struct of values `of Options`, an entry without a meaning has that of the option of its name.
+/// An entry `name: Type = default, "source";` below its meaning is a value. The default applies if a profile
+/// has none, and `source` is its source. `Type, or "text"` is a value that may be missing; `as |values| text`
+/// prints one that depends on others, or is not plain data. `.. { part: Values }` at the end adds separate
+/// lists. In a struct of values `of Options`, an entry without a meaning has that of the option of its name.
 macro_rules! values {
     (@type $Type:ty) => { $Type };
     (@type $Type:ty, $none:literal) => { Option<$Type> };
@@ -109,15 +109,15 @@ macro_rules! values {
         }
 
         impl $Values {
-            /// The default of each.
+            /// Default of each value.
             pub(crate) const DEFAULTS: Self =
                 Self { $($name: $default,)+ $($($part: <$Part>::DEFAULTS,)+)? };
 
-            /// The meaning of an entry without one.
+            /// Meaning of an entry without one.
             #[allow(dead_code)] // not every list has such entries
             const MEANING: fn(&str) -> String = $crate::options::table::values!(@of $($Options)?);
 
-            /// All of them, in this order.
+            /// All values, in this order.
             pub(crate) const FIELDS: &'static [$crate::profile::Field<Self>] = &[$(
                 $crate::profile::Field {
                     name: stringify!($name),

@@ -1,4 +1,4 @@
-//! Workloads: what a flow transfers.
+//! Workloads: data that a flow transfers.
 
 use quiclab_core::link::Delay;
 use quiclab_core::{ByteCount, DataRate, Duration, defaults, limits};
@@ -280,7 +280,7 @@ defaults! {
 }
 
 impl Workload {
-    /// How much is delivered to the receiver in the end; `None` where that is not known before.
+    /// Number of bytes delivered to the receiver in total; `None` if not known in advance.
     #[must_use]
     pub fn size(&self) -> Option<ByteCount> {
         match self {
@@ -367,12 +367,12 @@ pub struct PageResource {
     pub response: Option<ByteCount>,
 }
 
-/// The HTML.
+/// Default: the HTML.
 fn default_after() -> Vec<u32> {
     vec![0]
 }
 
-/// Servers that a page can have: packets of their connections are numbered apart.
+/// Maximum number of servers of a page: packets of their connections are numbered separately.
 pub const MAX_ORIGINS: u32 = 256;
 
 /// Kind of an object of a page.
@@ -404,7 +404,7 @@ pub enum Priorities {
 defaults! {
     default_header_section: ByteCount = ByteCount::from_bytes(100);
     default_request: ByteCount = ByteCount::from_bytes(100);
-    /// Payload of `ping` without options.
+    /// Default payload of `ping`.
     default_ping: ByteCount = ByteCount::from_bytes(56);
     default_ping_interval: Duration = Duration::from_secs(1);
 }

@@ -1,23 +1,23 @@
-//! A bucket of bytes that fills at a rate: what the leaky bucket and the quantum pacer share.
+//! Bucket of bytes that fills at a rate, used by the leaky bucket and the quantum pacer.
 //!
-//! Its level is kept in bits x 10^-9, the product of bit/s and nanoseconds, so that filling rounds
-//! nothing, however often it is asked.
+//! Its level is kept in bits x 10^-9, the product of bit/s and nanoseconds, so that filling involves no
+//! rounding, regardless of the number of calls.
 
 use quiclab_core::{DataRate, Duration, Time};
 
 /// Bits x 10^-9 in a byte.
 const BYTE: u128 = 8_000_000_000;
 
-/// A bucket. It is full when it starts.
+/// Bucket, which starts full.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket {
     /// Level at `updated`, in bits x 10^-9; at most `capacity`.
     level: u128,
     updated: Time,
-    /// In bits x 10^-9.
+    /// Capacity in bits x 10^-9.
     capacity: u128,
     rate: DataRate,
-    /// It is filled when a packet finds too little in it, not before (quinn).
+    /// Whether it is filled only when its level is too low for a packet (quinn).
     on_demand: bool,
 }
 
@@ -27,8 +27,8 @@ impl Bucket {
         Self { level: capacity, updated: now, capacity, rate, on_demand: false }
     }
 
-    /// The same, filled on demand: what it holds does not count against what the time since it was filled last brings, so that
-    /// twice its capacity may leave at once.
+    /// Sets whether it is filled on demand: its level then does not limit the amount of the next fill, so
+    /// that twice its capacity may be sent at once.
     pub(crate) fn filled_on_demand(self, on_demand: bool) -> Self {
         Self { on_demand, ..self }
     }
@@ -37,7 +37,7 @@ impl Bucket {
         self.rate
     }
 
-    /// Fills at the old rate until now, at the new one from now on. What no longer fits is lost.
+    /// Fills at the old rate until now, at the new one from now on. The excess is lost.
     pub(crate) fn set(&mut self, now: Time, rate: DataRate, capacity_bytes: u64) {
         // on demand, the time since then counts at the new rate
         if !self.on_demand {
@@ -54,8 +54,7 @@ impl Bucket {
         (self.level + filled).min(self.capacity)
     }
 
-    /// Time until the bucket holds `bytes`, rounded up; a packet larger than the bucket waits until it is
-    /// full.
+    /// Time until the level is `bytes`, rounded up; a packet larger than the bucket waits until it is full.
     pub(crate) fn wait(&self, now: Time, bytes: u64) -> Duration {
         let needed = (u128::from(bytes) * BYTE).min(self.capacity);
         if self.on_demand && self.level >= needed {
@@ -77,8 +76,8 @@ impl Bucket {
         }
     }
 
-    /// Takes `bytes`. A packet that left without asking, a probe, empties the bucket at most: there is no
-    /// debt.
+    /// Removes `bytes`. A packet sent without a query, such as a probe, at most empties the bucket: there is
+    /// no debt.
     pub(crate) fn take(&mut self, now: Time, bytes: u64) {
         let taken = u128::from(bytes) * BYTE;
         if !self.on_demand || self.level < taken.min(self.capacity) {
@@ -108,7 +107,7 @@ mod tests {
         assert_eq!(bucket.wait(Time::ZERO, 1500), Duration::from_micros(1500));
         assert_eq!(bucket.wait(ms(1), 1500), Duration::from_micros(500));
         assert_eq!(bucket.wait(ms(100), 3000), Duration::ZERO);
-        // more than it holds: until it is full
+        // more than its capacity: until it is full
         assert_eq!(bucket.wait(Time::ZERO, 9000), Duration::from_millis(3));
     }
 
@@ -130,8 +129,8 @@ mod tests {
         assert_eq!(bucket.wait(Time::ZERO, 1000), Duration::from_millis(1));
     }
 
-    /// 1000 bytes leave at 0 ms, 2000 at 10 ms, when 3000 more have been filled in; a bucket that is filled by the clock has lost 2000 of
-    /// them by then.
+    /// 1000 bytes are sent at 0 ms, 2000 at 10 ms, after a fill of 3000; a bucket that is filled by the clock
+    /// has lost 2000 of them by then.
     #[test]
     fn on_demand_twice_its_capacity_leaves_at_once() {
         for (on_demand, waits) in [(true, 0), (false, 2)] {

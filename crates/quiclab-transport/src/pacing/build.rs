@@ -1,9 +1,9 @@
-//! From a scenario's option to a pacer.
+//! Construction of a pacer from a scenario's option.
 
 use super::{Even, Fq, FqFlow, LeakyBucket, Linux, Pacer, Quantum, TimeBucket, Timer, Unpaced};
 use crate::options::Pacing;
 
-/// The pacer that `pacing` describes, for a sender that hands over packets.
+/// Builds the pacer that `pacing` describes, for a sender that hands over packets.
 #[must_use]
 pub fn build(pacing: &Pacing) -> Box<dyn Pacer> {
     match *pacing {
@@ -35,8 +35,9 @@ pub fn build(pacing: &Pacing) -> Box<dyn Pacer> {
     }
 }
 
-/// The pacer that `pacing` describes, for a sender that hands over whole bursts: Linux' own pacing and fq then differ in
-/// nothing that a pacer does, unless packets have no departure times: then `tcp_header`, in bytes, is paced, too.
+/// Builds the pacer that `pacing` describes, for a sender that hands over whole bursts: for a pacer, Linux'
+/// internal pacing and fq are then equal, unless packets have no departure times: then `tcp_header`, in
+/// bytes, is paced, too.
 #[must_use]
 pub fn build_for_bursts(pacing: &Pacing, departure_times: bool, tcp_header: u64) -> Box<dyn Pacer> {
     match *pacing {
@@ -53,8 +54,8 @@ mod tests {
     use crate::pacing::testing::{MSS, greedy, input};
     use quiclab_core::{DataRate, Duration, Time};
 
-    /// 12 000 bytes in 100 ms are 960 kbit/s. Each pacer shows its rate and how many of 40 packets it lets
-    /// go at once.
+    /// 12 000 bytes in 100 ms are 960 kbit/s. For each pacer: its rate, and the number of 40 packets that it
+    /// releases at once.
     #[test]
     fn each_option_makes_its_pacer() {
         let quantum = Duration::from_millis(1);

@@ -108,7 +108,7 @@ pub enum Pacing {
 }
 
 impl Pacing {
-    /// A leaky bucket without more than these two.
+    /// Leaky bucket with these two parameters only.
     #[must_use]
     pub const fn leaky_bucket(factor: f64, burst_packets: u32) -> Self {
         Self::LeakyBucket {

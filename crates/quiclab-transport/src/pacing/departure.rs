@@ -1,29 +1,30 @@
-//! Departure times as Linux TCP computes them: `tcp_update_pacing_rate` and `tcp_update_skb_after_send`.
+//! Departure times as computed by Linux TCP: `tcp_update_pacing_rate` and `tcp_update_skb_after_send`.
 //!
-//! Each piece of data departs at max(now, previous departure + its time at the pacing rate). One that is
-//! late has credit: its lateness shortens the wait after it, by half of that wait at most.
+//! Each piece of data departs at max(now, previous departure + its time at the pacing rate). One that is late
+//! has credit: its lateness shortens the wait after it, by at most half of that wait.
 //!
-//! | What | Here | Linux |
+//! | Aspect | Here | Linux |
 //! | --- | --- | --- |
 //! | rate | bit/s, rounded down; waits rounded up to 1 ns | bytes/s, rounded down; waits rounded down |
-//! | window | the window, or what is outstanding if that is more, for the rate; the window against ssthresh | the same (`packets_out`) |
+//! | window | the window, or the outstanding bytes if they are more, for the rate; the window against ssthresh | the same (`packets_out`) |
 //! | length | as given: payload, to be exact | `skb->len` of the queued skb: payload, no headers (the rate counts `mss_cache`, payload, too) |
-//! | first ten segments | not paced, whatever the congestion control | the same, since 4.20: `data_segs_out >= 10` |
+//! | first ten segments | not paced, regardless of the congestion control | the same, since 4.20: `data_segs_out >= 10` |
 
 use super::PacingInput;
 use super::rate::Factor;
 use quiclab_core::{ByteCount, DataRate, Duration, Time};
 
-/// Segments that are not paced (`tp->data_segs_out >= 10`: "Original sch_fq does not pace first 10 MSS").
+/// Number of segments that are not paced (`tp->data_segs_out >= 10`: "Original sch_fq does not pace first 10
+/// MSS").
 const UNPACED_SEGMENTS: u32 = 10;
 
 /// `sk_pacing_rate`: 200 % of cwnd / srtt (`tcp_pacing_ss_ratio`) while cwnd < ssthresh / 2, 120 %
-/// (`tcp_pacing_ca_ratio`) after that, or what the congestion control asks for; at most `max_rate`
-/// (`SO_MAX_PACING_RATE`), which holds before the first RTT sample, too.
+/// (`tcp_pacing_ca_ratio`) after that, or the rate that the congestion control requests; at most `max_rate`
+/// (`SO_MAX_PACING_RATE`), which also applies before the first RTT sample.
 pub(crate) fn rate(input: &PacingInput, max_rate: Option<DataRate>) -> Option<DataRate> {
     let mss = input.mss.max(1);
     let packets = input.window / mss;
-    // in packets, as Linux compares: ssthresh / 2 is rounded down
+    // in packets, as in Linux: ssthresh / 2 is rounded down
     let slow_start = input.ssthresh.is_none_or(|ssthresh| packets < ssthresh / mss / 2);
     let rate = Factor::new(if slow_start { 2.0 } else { 1.2 }).rate(input);
     match (rate, max_rate) {
@@ -35,22 +36,22 @@ pub(crate) fn rate(input: &PacingInput, max_rate: Option<DataRate>) -> Option<Da
 /// Departure of one piece of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DepartureTime {
-    /// When it departs.
+    /// Time of departure.
     pub(crate) at: Time,
-    /// How late that is.
+    /// Lateness of the departure.
     pub(crate) credit: Duration,
 }
 
-/// `tcp_wstamp_ns` and what moves it.
+/// `tcp_wstamp_ns` and its inputs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DepartureClock {
-    /// The next departure is not before this.
+    /// Earliest next departure.
     next: Time,
-    /// Segments sent, counted up to those that are not paced.
+    /// Number of segments sent, counted up to [`UNPACED_SEGMENTS`].
     segments: u32,
     /// Size of a full segment in bytes.
     mss: u64,
-    /// `None`, or 0: not paced.
+    /// Rate; `None` or 0: not paced.
     pub(crate) rate: Option<DataRate>,
 }
 
@@ -59,18 +60,18 @@ impl DepartureClock {
         self.next
     }
 
-    /// Departure of what is handed over now.
+    /// Departure of data that are handed over now.
     pub(crate) fn stamp(&self, now: Time) -> DepartureTime {
         DepartureTime { at: self.next.max(now), credit: now.since(self.next) }
     }
 
-    /// Rate and segment size follow the path.
+    /// Updates rate and segment size.
     pub(crate) fn update(&mut self, input: &PacingInput, max_rate: Option<DataRate>) {
         self.rate = rate(input, max_rate);
         self.mss = input.mss.max(1);
     }
 
-    /// `new` bytes were sent with a piece of data that departs at `stamp` and has `bytes` so far.
+    /// Charges `new` bytes, sent with a piece of data that departs at `stamp` and has `bytes` so far.
     pub(crate) fn charge(&mut self, stamp: DepartureTime, bytes: u64, new: u64) {
         if self.segments < UNPACED_SEGMENTS {
             let segments = u32::try_from(new.div_ceil(self.mss.max(1)).max(1)).unwrap_or(u32::MAX);

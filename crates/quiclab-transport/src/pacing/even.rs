@@ -1,26 +1,26 @@
 //! Even pacing: one packet each interval, without any burst.
 //!
-//! The interval is that of a full packet at `factor` x cwnd / srtt (RFC 9002 section 7.7: `interval =
-//! smoothed_rtt * packet_size / congestion_window / N`), whatever the packet's size: a train of small
-//! packets is as evenly spaced as one of full packets. A pause earns nothing.
+//! The interval is that of a full packet at `factor` x cwnd / srtt (RFC 9002 section 7.7:
+//! `interval = smoothed_rtt * packet_size / congestion_window / N`), regardless of the packet's size: a train
+//! of small packets is as evenly spaced as one of full packets. A pause gives no credit.
 
 use super::rate::Factor;
 use super::{Pacer, PacingInput};
 use quiclab_core::{ByteCount, DataRate, Time};
 
-/// A pacer that never lets two packets leave within one interval.
+/// Pacer that never releases two packets within one interval.
 #[derive(Clone, Debug)]
 pub struct Even {
     factor: Factor,
     rate: Option<DataRate>,
     /// Size of a full packet in bytes.
     mss: u64,
-    /// When the last packet left, and its size in bytes; `None` before the first.
+    /// Departure time of the last packet, and its size in bytes; `None` before the first.
     last: Option<(Time, u64)>,
 }
 
 impl Even {
-    /// Rate `factor` x cwnd / srtt.
+    /// Makes a pacer with the rate `factor` x cwnd / srtt.
     #[must_use]
     pub fn new(factor: f64) -> Self {
         Self { factor: Factor::new(factor), rate: None, mss: 0, last: None }
@@ -35,7 +35,7 @@ impl Pacer for Even {
 
     fn release(&self, now: Time, _bytes: u64) -> Time {
         let (Some(rate), Some((sent, bytes))) = (self.rate, self.last) else { return now };
-        // a packet larger than a full one (an MTU probe) takes its own time: the rate holds
+        // a packet larger than a full one (an MTU probe) takes its own time: the rate is kept
         now.max(sent + rate.time_for(ByteCount::from_bytes(bytes.max(self.mss))))
     }
 

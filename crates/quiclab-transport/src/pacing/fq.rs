@@ -1,21 +1,21 @@
 //! Pacing by the fq queueing discipline of the sender's host (net/sched/sch_fq.c): each packet is stamped
 //! with its earliest departure time and fq holds it until then.
 //!
-//! | What | Here | Linux |
+//! | Aspect | Here | Linux |
 //! | --- | --- | --- |
-//! | unit | what the sender hands over: a burst (TCP), a datagram (QUIC) | the skb |
-//! | `quantum` (2 MTU) | no part in it: with departure times the credit of a flow only decides whose turn it is, and a host has one flow here | the same since 4.20; before, and for packets without departure times, it lets packets leave in pairs: `fq_flow` |
-//! | against `linux` | for TCP the departures are the same, but what waits was handed over before, with the window of that time; for QUIC no chunks | the timer of fq has a slack of 10 us |
-//! | what waits | TCP hands bursts over before (`tcp/sender/host_queue.rs`); a QUIC sender asks again at the departure | the packet is in the queue: window and rate are those of the moment it was queued |
+//! | unit | unit that the sender hands over: a burst (TCP), a datagram (QUIC) | the skb |
+//! | `quantum` (2 MTU) | not used: with departure times the credit of a flow only decides the turns of flows, and a host has one flow here | the same since 4.20; before, and for packets without departure times, it releases packets in pairs: `fq_flow` |
+//! | against `linux` | for TCP the departures are the same, but waiting bursts were handed over before, with the window of that time; for QUIC no chunks | the timer of fq has a slack of 10 us |
+//! | waiting data | TCP hands bursts over before (`tcp/sender/host_queue.rs`); a QUIC sender queries again at the departure | the packet is in the queue: window and rate are those of the moment it was queued |
 //! | `initial_quantum` (10 MTU) | not modelled | frees a new flow's first bytes only where packets have no departure time (UDP with `SO_MAX_PACING_RATE`); TCP's are stamped (since 4.20; before: `fq_flow`) |
-//! | `maxrate` | as `SO_MAX_PACING_RATE`: counts what the sender counts | counts bytes on the wire, at dequeue |
-//! | horizon | none | what is stamped 10 s ahead is dropped |
+//! | `maxrate` | as `SO_MAX_PACING_RATE`: counts bytes of the sender | counts bytes on the wire, at dequeue |
+//! | horizon | none | packets stamped 10 s ahead are dropped |
 
 use super::departure::DepartureClock;
 use super::{Pacer, PacingInput};
 use quiclab_core::{DataRate, Time};
 
-/// A pacer that gives each packet a departure time of its own.
+/// Pacer with a departure time for each packet.
 #[derive(Clone, Debug)]
 pub struct Fq {
     max_rate: Option<DataRate>,
@@ -23,7 +23,7 @@ pub struct Fq {
 }
 
 impl Fq {
-    /// `max_rate` is `SO_MAX_PACING_RATE`, or `maxrate` of the queueing discipline.
+    /// Makes the pacer; `max_rate` is `SO_MAX_PACING_RATE`, or `maxrate` of the queueing discipline.
     #[must_use]
     pub fn new(max_rate: Option<DataRate>) -> Self {
         Self { max_rate, departures: DepartureClock::default() }

@@ -1,35 +1,37 @@
-//! fq as it paces a flow whose packets have no departure time (net/sched/sch_fq.c `fq_dequeue`): TCP before Linux 4.20.
+//! Pacing by fq of a flow whose packets have no departure time (net/sched/sch_fq.c `fq_dequeue`): TCP before
+//! Linux 4.20.
 //!
-//! The discipline itself computes when the next packet leaves, with the rate of the socket. A flow has a credit of bytes: while some
-//! is left, the next packet leaves right after this one; when it is used up, the flow waits for what the packet takes at the
-//! rate, a quantum at least, and gets another quantum. So a sender of single segments has them leave in pairs, and packets
-//! of two segments, which fill the quantum, leave as they do with departure times, less the headers: fq counts frames.
+//! The discipline itself computes the departure of the next packet, with the rate of the socket. A flow has a
+//! credit of bytes: while it is positive, the next packet is sent right after this one; when it is used up,
+//! the flow waits for the time of the packet at the rate, at least that of a quantum, and receives another
+//! quantum. So single segments are sent in pairs, and packets of two segments, which fill the quantum, are
+//! sent as with departure times, except that headers count: fq counts frames.
 //!
-//! | What | Here | Linux |
+//! | Aspect | Here | Linux |
 //! | --- | --- | --- |
 //! | quantum, first credit | frames of 1514 B: 2, 10 | 2, 10 times the MTU of the device and its header |
 //! | credit of a flow that was idle for 40 ms (`flow_refill_delay`) | a quantum at least, unless it is negative | the same, in jiffies |
-//! | rate | of when the packet is handed over | of when it leaves, which is two packets or a millisecond later at most (TCP small queues) |
+//! | rate | at the handover of the packet | at its departure, which is at most two packets or a millisecond later (TCP small queues) |
 //! | pure acknowledgements of the sender | not counted | not paced, and they use credit |
-//! | retransmissions | in turn | leave before what waits |
+//! | retransmissions | in turn | leave before waiting packets |
 //! | waits | rounded up to 1 ns | rounded down |
 
 use super::{Pacer, PacingInput, departure};
 use quiclab_core::{ByteCount, DataRate, Duration, Time};
 
-/// An Ethernet frame of an MTU of 1500 bytes (`psched_mtu`).
+/// Size of an Ethernet frame with an MTU of 1500 bytes (`psched_mtu`).
 const FRAME: i64 = 1514;
-/// Headers of Ethernet and IPv4.
+/// Bytes of the headers of Ethernet and IPv4.
 const LOWER_HEADERS: u64 = 34;
 const QUANTUM: i64 = 2 * FRAME;
 const INITIAL_QUANTUM: i64 = 10 * FRAME;
 const REFILL_DELAY: Duration = Duration::from_millis(40);
-/// Up to this rate each packet is spaced by its own length (`low_rate_threshold`: 550 kbit/s).
+/// Maximum rate at which each packet is spaced by its own length (`low_rate_threshold`: 550 kbit/s).
 const LOW_RATE: u64 = 550_000;
 /// "Since socket rate can change later, clamp the delay to 1 second."
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// A flow in fq.
+/// Flow in fq.
 #[derive(Clone, Debug)]
 pub struct FqFlow {
     max_rate: Option<DataRate>,
@@ -37,16 +39,17 @@ pub struct FqFlow {
     /// TCP header with its options, and payload of a full segment, in bytes.
     tcp_header: u64,
     payload: u64,
-    /// Bytes that may still leave before the flow waits; not positive: it gets a quantum at its turn.
+    /// Bytes that may be sent before the flow waits; if not positive, it receives a quantum at its turn.
     credit: i64,
     /// `time_next_packet`; `None`: the flow has not waited yet.
     next: Option<Time>,
-    /// When the last packet left.
+    /// Departure time of the last packet.
     last: Time,
 }
 
 impl FqFlow {
-    /// `max_rate` is `SO_MAX_PACING_RATE`, or `maxrate` of the queueing discipline; `tcp_header` is in bytes.
+    /// Makes the flow; `max_rate` is `SO_MAX_PACING_RATE`, or `maxrate` of the queueing discipline;
+    /// `tcp_header` is in bytes.
     #[must_use]
     pub fn new(max_rate: Option<DataRate>, tcp_header: u64) -> Self {
         let (credit, last) = (INITIAL_QUANTUM, Time::ZERO);
@@ -58,7 +61,7 @@ impl FqFlow {
         bytes + bytes.div_ceil(self.payload).max(1) * (self.tcp_header + LOWER_HEADERS)
     }
 
-    /// The credit at the flow's turn.
+    /// Credit at the flow's turn.
     fn refilled(&self, now: Time) -> i64 {
         let mut credit = self.credit;
         // a negative credit, compared as an unsigned number, is not filled up (`max_t(u32, f->credit, q->quantum)`)
@@ -130,7 +133,7 @@ mod tests {
         flow
     }
 
-    /// Ten frames are the first credit, two each further one: they leave together.
+    /// Ten frames are the first credit, two each further one: they are sent together.
     #[test]
     fn single_segments_leave_in_pairs_after_ten() {
         let sent = greedy(&mut paced(), Time::ZERO, PAYLOAD, 15);
@@ -145,8 +148,8 @@ mod tests {
         assert_eq!(sent, [0, 0, 0, 0, 0, 2, 4, 6].map(ms));
     }
 
-    /// A frame leaves 1514 bytes of credit, three more use it up and are waited for alone: 4542 B take 3 ms. At its turn
-    /// the flow gets quanta until it has credit, 3028 B.
+    /// After a frame 1514 bytes of credit remain; three more use it up, and only these are waited for: 4542 B
+    /// take 3 ms. At its turn the flow receives quanta until it has credit, 3028 B.
     #[test]
     fn what_the_credit_let_go_is_not_waited_for() {
         let mut flow = paced();
@@ -156,7 +159,7 @@ mod tests {
         assert_eq!(greedy(&mut flow, ms(2), PAYLOAD, 2), [ms(5), ms(5)]);
     }
 
-    /// What is handed over while another packet waits leaves after it.
+    /// A packet handed over while another one waits is sent after it.
     #[test]
     fn packets_wait_in_turn() {
         let mut flow = paced();
@@ -169,7 +172,7 @@ mod tests {
         assert_eq!(sent, [2, 2, 4, 4, 6].map(ms));
     }
 
-    /// 500 us late, the wait of 2 ms is that shorter; a second late, half of it.
+    /// 500 us late, the wait of 2 ms is shorter by that; a second late, by half of it.
     #[test]
     fn lateness_is_made_good_up_to_half_a_wait() {
         for (late, next) in [(at_us(2500), ms(4)), (ms(1002), ms(1003))] {
@@ -193,7 +196,8 @@ mod tests {
         }
     }
 
-    /// Three segments leave a credit of -1514 bytes behind, which a pause does not fill up: a turn brings 1514, one frame.
+    /// After three segments the credit is -1514 bytes, which a pause does not restore: a turn adds 1514, one
+    /// frame.
     #[test]
     fn a_debt_is_not_forgiven() {
         let mut flow = paced();

@@ -1,52 +1,52 @@
-//! Leaky bucket: it fills at a rate and holds a burst (RFC 9002 section 7.7).
+//! Leaky bucket, which fills at a rate and has the size of a burst (RFC 9002 section 7.7).
 //!
 //! "A sender SHOULD pace sending of all in-flight packets", at `N * congestion_window / smoothed_rtt`, N
 //! "small, but at least 1 (for example, 1.25)", and "SHOULD limit bursts to the initial congestion window".
 //!
-//! | What | Here | RFC 9002 | others |
+//! | Aspect | Here | RFC 9002 | others |
 //! | --- | --- | --- | --- |
-//! | burst | a number of full packets, fixed | at most the initial window | quinn: 2 ms worth, 10 packets at least |
-//! | slow start | a factor of its own, where there is one | the same factor | Chromium: 2, then 1.25 |
-//! | after a pause of a round trip | a larger burst, where there is one | | Chromium: 10 packets when nothing is in flight, otherwise 2 |
+//! | burst | a number of full packets, fixed | at most the initial window | quinn: 2 ms worth, at least 10 packets |
+//! | slow start | a separate factor, if configured | the same factor | Chromium: 2, then 1.25 |
+//! | after a pause of a round trip | a larger burst, if configured | | Chromium: 10 packets when nothing is in flight, otherwise 2 |
 //! | before the first RTT sample | not paced | initial RTT of 333 ms | aioquic, quic-go: not paced |
 //! | rate of the controller | as it is, without the factor | "based on input from the congestion controller" | quinn: ignored |
-//! | packets that do not ask (probes) | empty the bucket, no debt | | quinn, quic-go: the same |
+//! | packets sent without a query (probes) | empty the bucket, no debt | | quinn, quic-go: the same |
 
 use super::bucket::Bucket;
 use super::rate::Factor;
 use super::{Pacer, PacingInput};
 use quiclab_core::{DataRate, Duration, Time};
 
-/// A pacer with a bucket of `burst_packets` full packets.
+/// Pacer with a bucket of `burst_packets` full packets.
 #[derive(Clone, Debug)]
 pub struct LeakyBucket {
     factor: Factor,
-    /// In slow start; `None`: the same.
+    /// Factor in slow start; `None`: the same.
     slow_start_factor: Option<Factor>,
     burst_packets: u32,
     /// Burst at the start and after a round trip without a packet; `None`: the same.
     idle_burst_packets: Option<u32>,
-    /// A burst is at most this part of the window.
+    /// Maximum burst as a share of the window.
     burst_share: Option<f64>,
-    /// A burst may last as long at the rate.
+    /// Duration at the rate of a burst that is permitted in any case.
     burst_time: Option<Duration>,
-    /// A packet that does not find room waits until the bucket is full.
+    /// Whether a packet without room waits until the bucket is full.
     wait_for_full_burst: bool,
-    /// `None`: no RTT sample yet, packets are not paced. It starts full: at its own rate it would have
-    /// been filled in the round trip that gave the first sample.
+    /// Bucket; `None`: no RTT sample yet, packets are not paced. It starts full: at its rate it would have
+    /// been filled in the round trip of the first sample.
     bucket: Option<Bucket>,
-    /// Bytes that may leave without regard to the bucket: what is left of the burst after a pause.
+    /// Bytes that may be sent regardless of the bucket: the rest of the burst after a pause.
     unpaced: u64,
-    /// Such a burst, as of the last update.
+    /// Size of such a burst at the last update.
     idle_burst: u64,
-    /// A pause that gives it again; `None` before the first RTT sample.
+    /// Length of a pause after which it is available again; `None` before the first RTT sample.
     idle_time: Option<Duration>,
     last_sent: Option<Time>,
 }
 
 impl LeakyBucket {
-    /// Rate `factor` x cwnd / srtt; `burst_packets` full packets may leave at once after a pause, one at
-    /// least.
+    /// Makes a pacer with the rate `factor` x cwnd / srtt; `burst_packets` full packets, at least one, may be
+    /// sent at once after a pause.
     #[must_use]
     pub fn new(factor: f64, burst_packets: u32) -> Self {
         Self {
@@ -65,33 +65,34 @@ impl LeakyBucket {
         }
     }
 
-    /// The same with another factor in slow start.
+    /// Sets another factor in slow start.
     #[must_use]
     pub fn with_slow_start(self, factor: Option<f64>) -> Self {
         Self { slow_start_factor: factor.map(Factor::new), ..self }
     }
 
-    /// The same with `packets` that may leave at once at the start, and after a round trip in which none
-    /// left, if that is more than the bucket holds.
+    /// Sets the number of packets that may be sent at once at the start, and after a round trip without a
+    /// packet, if that is more than the bucket permits.
     #[must_use]
     pub fn with_idle_burst(self, packets: Option<u32>) -> Self {
         Self { idle_burst_packets: packets, ..self }
     }
 
-    /// The same with a burst of at most `share` of the window, two packets at least, and of as much as the
-    /// rate gives in `time`, if that is more than its packets.
+    /// Limits a burst to `share` of the window, at least two packets, and extends it to the bytes of `time`
+    /// at the rate, if that is more than its packets.
     #[must_use]
     pub fn with_burst(self, share: Option<f64>, time: Option<Duration>) -> Self {
         Self { burst_share: share, burst_time: time, ..self }
     }
 
-    /// The same; with `whole` a packet that does not find room waits until the bucket is full, which is filled on demand (quinn).
+    /// Sets whether a packet without room waits until the bucket is full, which is then filled on demand
+    /// (quinn).
     #[must_use]
     pub fn with_wait_for_full_burst(self, whole: bool) -> Self {
         Self { wait_for_full_burst: whole, ..self }
     }
 
-    /// Bytes that may leave now without regard to the bucket.
+    /// Bytes that may be sent now regardless of the bucket.
     fn unpaced(&self, now: Time) -> u64 {
         let paused = match (self.last_sent, self.idle_time) {
             (None, _) => true,
@@ -101,7 +102,7 @@ impl LeakyBucket {
         if paused { self.idle_burst } else { self.unpaced }
     }
 
-    /// Bytes that may leave at once after a pause.
+    /// Bytes that may be sent at once after a pause.
     fn capacity(&self, rate: DataRate, input: &PacingInput) -> u64 {
         let mut capacity = u64::from(self.burst_packets) * input.mss;
         if let Some(time) = self.burst_time {
@@ -183,8 +184,8 @@ mod tests {
         assert_eq!(pacer.rate(), None);
     }
 
-    /// The bucket of three packets is empty after three, full 3 x 8 ms later; a sender that is woken after
-    /// 9 ms finds room for one.
+    /// The bucket of three packets is empty after three, full 3 x 8 ms later; for a sender that is woken
+    /// after 9 ms there is room for one.
     #[test]
     fn with_wait_for_full_burst_the_timer_waits_for_a_full_bucket() {
         let mut pacer = pacer(3).with_wait_for_full_burst(true);

@@ -1,17 +1,18 @@
 //! Linux TCP's internal pacing (net/ipv4: `tcp_pacing_check`, `tcp_tso_autosize`,
-//! `tcp_update_skb_after_send`; since 4.20), for senders that hand over packets. lab-tcp makes its bursts itself
-//! (`tcp/sender/burst.rs`); each of them departs as a packet of [`super::Fq`] does, before 4.20 as [`super::Timer`] says.
+//! `tcp_update_skb_after_send`; since 4.20), for senders that hand over packets. lab-tcp makes its bursts
+//! itself (`tcp/sender/burst.rs`); each of them departs as a packet of [`super::Fq`], before 4.20 as with
+//! [`super::Timer`].
 //!
-//! Data leaves in chunks, as segmentation offload makes them: what the rate brings in 2^-10 s, two
-//! segments at least. The segments of a chunk leave back to back; the next chunk departs when this one's
-//! time at the rate is over. Linux paces this way where the congestion control (BBR) or
-//! `SO_MAX_PACING_RATE` asks for it and no fq does it; CUBIC alone is not paced: `none`.
+//! Data are sent in chunks, as with segmentation offload: the bytes of 2^-10 s at the rate, at least two
+//! segments. The segments of a chunk are sent back to back; the next chunk departs after the duration of this
+//! one at the rate. Linux paces this way if the congestion control (BBR) or `SO_MAX_PACING_RATE` requests it
+//! and fq is not used; CUBIC alone is not paced: `none`.
 //!
-//! | What | Here | Linux |
+//! | Aspect | Here | Linux |
 //! | --- | --- | --- |
-//! | chunk | segments that the sender releases at one instant | one skb; it is shorter where the window or the data end, here too |
+//! | chunk | segments that the sender releases at one instant | one skb; it is shorter at the end of the window or of the data, here too |
 //! | chunk's size | rate / 1024 s, at most 65 536 bytes, whole segments | the same; 5.18 and later add 64 KiB >> (min RTT / 512 us), which is below a segment from 3 ms on |
-//! | least size | two segments (`tcp_min_tso_segs`), or the controller's quantum | two segments, or the controller's `min_tso_segs` |
+//! | minimum size | two segments (`tcp_min_tso_segs`), or the controller's quantum | two segments, or the controller's `min_tso_segs` |
 //! | small queues (TSQ) | not modelled: a host's queue never fills by itself | two skb or about 1 ms in the device |
 //!
 //! Rates, credit for lateness and the first ten segments: `departure`.
@@ -25,26 +26,26 @@ const MAX_CHUNK: u64 = 65_536;
 /// `sysctl_tcp_min_tso_segs`.
 const MIN_SEGMENTS: u64 = 2;
 
-/// The chunk that leaves at this instant.
+/// Chunk that departs at this instant.
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
     stamp: DepartureTime,
     bytes: u64,
 }
 
-/// A pacer that releases chunks.
+/// Pacer that releases chunks.
 #[derive(Clone, Debug)]
 pub struct Linux {
     max_rate: Option<DataRate>,
     departures: DepartureClock,
     /// Maximum number of bytes in a chunk: whole segments.
     size: u64,
-    /// `None`: the last packet left without asking, or none has left.
+    /// Current chunk; `None`: the last packet was sent without a query, or none was sent.
     chunk: Option<Chunk>,
 }
 
 impl Linux {
-    /// `max_rate` is `SO_MAX_PACING_RATE`.
+    /// Makes the pacer; `max_rate` is `SO_MAX_PACING_RATE`.
     #[must_use]
     pub fn new(max_rate: Option<DataRate>) -> Self {
         Self { max_rate, departures: DepartureClock::default(), size: 0, chunk: None }
@@ -84,7 +85,7 @@ impl Pacer for Linux {
             None => Chunk { stamp, bytes },
         };
         self.departures.charge(chunk.stamp, chunk.bytes, bytes);
-        // what left before its time opens no chunk: others may not follow it
+        // a packet sent before its time opens no chunk: others may not follow it
         self.chunk = (chunk.stamp.at == now).then_some(chunk);
     }
 
@@ -116,7 +117,7 @@ mod tests {
         assert_eq!(sent, expected.into_iter().map(ms).collect::<Vec<_>>());
     }
 
-    /// 96 Mbit/s bring 11 718 bytes in 1/1024 s: nine segments, which take 900 us.
+    /// At 96 Mbit/s 1/1024 s has 11 718 bytes: nine segments, which take 900 us.
     #[test]
     fn a_chunk_is_worth_about_a_millisecond() {
         let sent = greedy(&mut pacer(96_000_000), Time::ZERO, MSS, 28);
@@ -154,7 +155,7 @@ mod tests {
     fn a_chunk_that_time_interrupts_is_over() {
         let mut pacer = pacer(9_600_000);
         greedy(&mut pacer, Time::ZERO, MSS, 10);
-        // one segment of a chunk at 2 ms; the second is not there before 2.5 ms
+        // one segment of a chunk at 2 ms; the second is not available before 2.5 ms
         assert_eq!(pacer.release(ms(2), MSS), ms(2));
         pacer.on_sent(ms(2), MSS);
         assert_eq!(pacer.release(at_us(2500), MSS), ms(3));
@@ -177,8 +178,8 @@ mod tests {
     }
 
     proptest! {
-        /// The wait after the first chunk of a window is half its length at least, after each other one
-        /// its length less what it was late: bytes <= rate x time + 1/2 chunk + 1 chunk.
+        /// The wait after the first chunk of a window is at least half its length, after each other one its
+        /// length less its lateness: bytes <= rate x time + 1/2 chunk + 1 chunk.
         #[test]
         fn it_is_never_faster_than_its_rate_and_a_chunk_and_a_half(
             rate in 100_000u64..200_000_000,
@@ -191,7 +192,7 @@ mod tests {
             let mut now = Time::from_nanos(1);
             let mut sent = Vec::new();
             for (pause, bytes) in packets {
-                // half of the packets are there when the one before has left
+                // half of the packets are available when the previous one is sent
                 let pause = if pause % 2 == 0 { 0 } else { pause };
                 now = pacer.release(now + Duration::from_nanos(pause), bytes);
                 pacer.on_sent(now, bytes);

@@ -1,12 +1,12 @@
-//! No pacing: every packet leaves as soon as the window allows.
+//! No pacing: every packet is sent as soon as the window allows.
 //!
-//! RFC 9002 section 7.7 asks a sender without a pacer to limit its bursts by other means; this one does
-//! not, so that the burst is the window that an acknowledgement opens.
+//! RFC 9002 section 7.7 requires a sender without a pacer to limit its bursts by other means; this one does
+//! not, so a burst is the window that an acknowledgement opens.
 
 use super::{Pacer, PacingInput};
 use quiclab_core::{DataRate, Time};
 
-/// Lets everything leave at once.
+/// Pacer that releases every packet at once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unpaced;
 

@@ -1,13 +1,13 @@
-//! Bucket with a shortest wait, as in quic-go (`internal/congestion/pacer.go`): timers of less than a
-//! millisecond are not available from an operating system, so packets leave in bursts worth a millisecond.
+//! Bucket with a minimum wait, as in quic-go (`internal/congestion/pacer.go`): operating systems have no
+//! timers of less than a millisecond, so packets are sent in bursts of a millisecond.
 //!
-//! | What | Here | quic-go |
+//! | Aspect | Here | quic-go |
 //! | --- | --- | --- |
 //! | rate | `factor` x cwnd / srtt, or the controller's | 5/4 x cwnd / srtt |
-//! | bucket | `burst_packets`, or what the rate brings in two quanta | 10 packets, or `MinPacingDelay` + `TimerGranularity` (1 ms each) |
-//! | a packet may leave | when the bucket holds a full packet, also if the packet is smaller | the same |
+//! | bucket | `burst_packets`, or the bytes of two quanta at the rate | 10 packets, or `MinPacingDelay` + `TimerGranularity` (1 ms each) |
+//! | a packet may leave | when the bucket has a full packet, also if the packet is smaller | the same |
 //! | when it does not | since the last packet: the quantum, or longer | `TimeUntilSend`: the same |
-//! | an ACK wakes the sender earlier | sends if the bucket holds a full packet | the same |
+//! | an ACK wakes the sender earlier | sends if the bucket has a full packet | the same |
 //! | before the first RTT sample | not paced | not paced |
 
 use super::bucket::Bucket;
@@ -15,23 +15,24 @@ use super::rate::Factor;
 use super::{Pacer, PacingInput};
 use quiclab_core::{DataRate, Duration, Time};
 
-/// A pacer whose waits are never shorter than a quantum.
+/// Pacer whose waits are never shorter than a quantum.
 #[derive(Clone, Debug)]
 pub struct Quantum {
     factor: Factor,
     burst_packets: u32,
     /// Minimum wait.
     quantum: Duration,
-    /// `None`: no RTT sample yet, packets are not paced.
+    /// Bucket; `None`: no RTT sample yet, packets are not paced.
     bucket: Option<Bucket>,
     /// Size of a full packet in bytes.
     mss: u64,
-    /// When the last packet left; `None` before the first.
+    /// Departure time of the last packet; `None` before the first.
     last: Option<Time>,
 }
 
 impl Quantum {
-    /// Rate `factor` x cwnd / srtt; at least `burst_packets` full packets may leave at once after a pause.
+    /// Makes a pacer with the rate `factor` x cwnd / srtt; at least `burst_packets` full packets may be sent
+    /// at once after a pause.
     #[must_use]
     pub fn new(factor: f64, burst_packets: u32, quantum: Duration) -> Self {
         let burst_packets = burst_packets.max(1);
@@ -85,8 +86,8 @@ mod tests {
         pacer
     }
 
-    /// 384 kB in 100 ms, factor 1.25: 38.4 Mbit/s, a packet of 1200 bytes each 250 us. Once the ten packets
-    /// of the bucket are gone, four leave each millisecond: those it filled in between.
+    /// 384 kB in 100 ms, factor 1.25: 38.4 Mbit/s, a packet of 1200 bytes each 250 us. After the ten packets
+    /// of the bucket, four are sent each millisecond: those by which it was filled in between.
     #[test]
     fn below_the_quantum_packets_leave_in_bursts() {
         let sent = greedy(&mut pacer(384_000, 10), Time::ZERO, MSS, 22);
@@ -101,7 +102,7 @@ mod tests {
         assert_eq!(sent, [0, 0, 8, 16].map(ms));
     }
 
-    /// 384 Mbit/s bring 96 000 bytes in two quanta, more than ten packets: 80 leave after a pause.
+    /// At 384 Mbit/s two quanta have 96 000 bytes, more than ten packets: 80 are sent after a pause.
     #[test]
     fn the_bucket_holds_two_quanta_at_least() {
         let mut pacer = pacer(3_840_000, 10);

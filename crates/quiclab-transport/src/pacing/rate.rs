@@ -1,28 +1,28 @@
-//! The rate of a pacer: a multiple of the window in each RTT, or what the congestion control asks for
-//! (RFC 9002 section 7.7: `rate = N * congestion_window / smoothed_rtt`).
+//! Rate of a pacer: a multiple of the window per RTT, or the rate that the congestion control requests (RFC
+//! 9002 section 7.7: `rate = N * congestion_window / smoothed_rtt`).
 
 use super::PacingInput;
 use quiclab_core::{DataRate, Duration};
 
-/// A multiple of cwnd / srtt, exact to a millionth.
+/// Multiple of cwnd / srtt, exact to a millionth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Factor {
     millionths: u64,
 }
 
 impl Factor {
-    /// `factor` to the nearest millionth; negative and NaN give 0.
+    /// Rounds `factor` to the nearest millionth; negative values and NaN give 0.
     pub(crate) fn new(factor: f64) -> Self {
         Self { millionths: libm::round(factor * 1e6) as u64 }
     }
 
-    /// The controller's rate if it has one; `factor` x cwnd / srtt otherwise; `None` before the first
-    /// RTT sample: there is nothing to derive a rate from.
+    /// Rate of the controller if it has one; otherwise `factor` x cwnd / srtt; `None` before the first RTT
+    /// sample.
     pub(crate) fn rate(self, input: &PacingInput) -> Option<DataRate> {
         input.rate.or_else(|| Some(self.times(input.carried(), input.srtt?)))
     }
 
-    /// `factor` x `window` bytes in each `srtt`, rounded down to one bit/s.
+    /// Rate of `factor` x `window` bytes per `srtt`, rounded down to one bit/s.
     pub(crate) fn times(self, window: u64, srtt: Duration) -> DataRate {
         // bits x 1e9 ns/s x millionths / 1e6 / ns
         let scaled = u128::from(window) * 8_000 * u128::from(self.millionths);
@@ -31,7 +31,7 @@ impl Factor {
     }
 }
 
-/// `bytes` in each `rtt`, rounded down to one bit/s.
+/// Rate of `bytes` per `rtt`, rounded down to one bit/s.
 pub(crate) fn in_each(bytes: u64, rtt: Duration) -> DataRate {
     Factor { millionths: 1_000_000 }.times(bytes, rtt)
 }

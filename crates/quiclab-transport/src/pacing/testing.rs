@@ -1,24 +1,24 @@
-//! What the tests of the pacers share.
+//! Helpers of the tests of pacers.
 
 use super::{Pacer, PacingInput};
 pub(crate) use crate::testing::ms;
 use proptest::test_runner::TestCaseError;
 use quiclab_core::{DataRate, Duration, Time};
 
-/// A full packet of the tests in bytes.
+/// Size of a full packet in bytes.
 pub(crate) const MSS: u64 = 1200;
 
 pub(crate) fn at_us(micros: u64) -> Time {
     Time::ZERO + Duration::from_micros(micros)
 }
 
-/// A window in bytes and a smoothed RTT in milliseconds; everything else is absent.
+/// Input with a window in bytes and a smoothed RTT in milliseconds only.
 pub(crate) fn input(window: u64, srtt_ms: u64) -> PacingInput {
     let srtt = Some(Duration::from_millis(srtt_ms));
     PacingInput { window, outstanding: 0, srtt, ssthresh: None, rate: None, quantum: None, mss: MSS }
 }
 
-/// Sends `count` packets as early as the pacer lets them, and says when they left.
+/// Sends `count` packets as early as the pacer permits, and returns their departure times.
 pub(crate) fn greedy(pacer: &mut dyn Pacer, start: Time, bytes: u64, count: usize) -> Vec<Time> {
     let mut now = start;
     let send = |_| {
@@ -30,7 +30,7 @@ pub(crate) fn greedy(pacer: &mut dyn Pacer, start: Time, bytes: u64, count: usiz
     (0..count).map(send).collect()
 }
 
-/// Over each window that starts and ends with a packet: bytes <= rate x time + `burst` bytes.
+/// Asserts for each window that starts and ends with a packet: bytes <= rate x time + `burst` bytes.
 pub(crate) fn within_rate(sent: &[(Time, u64)], rate: DataRate, burst: u64) -> Result<(), TestCaseError> {
     for (index, (start, _)) in sent.iter().enumerate() {
         let mut bytes = 0;

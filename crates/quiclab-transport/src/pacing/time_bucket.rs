@@ -1,17 +1,17 @@
-//! Bucket of time: it fills by the clock, and whatever it holds pays for a packet (aioquic 0.9.25,
+//! Bucket of time: it fills by the clock, and any content pays for a packet (aioquic 0.9.25,
 //! `quic/recovery.py`, `QuicPacketPacer`; the same in 0.8.8 and 0.9.0).
 //!
-//! | What | Here and in aioquic | [`LeakyBucket`](super::LeakyBucket) |
+//! | Aspect | Here and in aioquic | [`LeakyBucket`](super::LeakyBucket) |
 //! | --- | --- | --- |
-//! | unit | time; a packet costs mss / rate, whatever its size | bytes |
-//! | a packet may leave | while the bucket holds anything; what is missing is forgiven | when the bucket holds the packet |
+//! | unit | time; a packet costs mss / rate, regardless of its size | bytes |
+//! | a packet may leave | while the bucket is not empty; the missing part is forgiven | when the bucket has the packet's bytes |
 //! | an empty bucket | the next deadline is one packet's time from now; an earlier query (after an ACK) finds a small amount in the bucket and sends | it waits |
-//! | a change of rate | keeps the time, not the bytes; the time since the last packet counts at the new rate | what was filled stays |
+//! | a change of rate | keeps the time, not the bytes; the time since the last packet counts at the new rate | the level does not change |
 //! | cost of a packet | 1 µs to 1 s | |
 //!
-//! A deadline is rounded up, hence a remainder is left after the packet that it was for, and a second one leaves with
-//! it: by its timer alone the pace is two packets in the time of one, so 2 x cwnd / srtt. aioquic's floats do the same,
-//! and on a host timers are late. In between lie the packets that ACKs let go.
+//! A deadline is rounded up, so a remainder is left after its packet, with which a second one is sent: by the
+//! timer alone the rate is two packets in the time of one, 2 x cwnd / srtt. aioquic's floats have the same
+//! effect, and on a host timers are late. Packets released by ACKs are in between.
 
 use super::rate::Factor;
 use super::{Pacer, PacingInput};
@@ -21,29 +21,29 @@ use quiclab_core::{DataRate, Duration, Time};
 const NANOSECOND: u64 = 1000;
 /// Bits x ps/s in a byte.
 const BYTE: u128 = 8_000_000_000_000;
-/// Least and largest cost of a packet in ps (`K_MICRO_SECOND`, `K_SECOND`).
+/// Minimum and maximum cost of a packet in ps (`K_MICRO_SECOND`, `K_SECOND`).
 const COST: (u64, u64) = (1_000_000, 1_000_000_000_000);
 
-/// A pacer whose bucket is as long as a burst of `burst_packets` full packets takes.
+/// Pacer whose bucket has the duration of a burst of `burst_packets` full packets.
 #[derive(Clone, Debug)]
 pub struct TimeBucket {
     factor: Factor,
     burst_packets: u32,
-    /// A burst is at most this part of the window, two packets at least.
+    /// Maximum burst as a share of the window, but at least two packets.
     burst_share: f64,
-    /// `None`: no RTT sample yet, packets are not paced. It starts full: at the clock's pace it has been filled long
-    /// before.
+    /// Bucket; `None`: no RTT sample yet, packets are not paced. It starts full: by the clock it has been
+    /// filled long before.
     bucket: Option<Bucket>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     rate: DataRate,
-    /// What a packet costs, in ps.
+    /// Cost of a packet in ps.
     cost: u64,
-    /// In ps.
+    /// Capacity in ps.
     capacity: u64,
-    /// At `updated`, in ps; at most `capacity`.
+    /// Level at `updated` in ps; at most `capacity`.
     level: u64,
     updated: Time,
 }
@@ -56,14 +56,14 @@ impl Bucket {
 }
 
 impl TimeBucket {
-    /// Rate `factor` x cwnd / srtt. After a pause, a burst of `burst_packets` full packets may leave, or of `burst_share`
-    /// of the window, if that is less; two packets at least.
+    /// Makes a pacer with the rate `factor` x cwnd / srtt. After a pause, a burst of `burst_packets` full
+    /// packets may be sent, or of `burst_share` of the window, if that is less; at least two packets.
     #[must_use]
     pub fn new(factor: f64, burst_packets: u32, burst_share: f64) -> Self {
         Self { factor: Factor::new(factor), burst_packets, burst_share, bucket: None }
     }
 
-    /// Bytes that may leave at once after a pause, at least.
+    /// Minimum bytes that may be sent at once after a pause.
     fn capacity(&self, input: &PacingInput) -> u64 {
         let packets = u64::from(self.burst_packets) * input.mss;
         let share = (input.window as f64 * self.burst_share) as u64;
@@ -71,7 +71,7 @@ impl TimeBucket {
     }
 }
 
-/// How long `bytes` take at `rate`, in ps.
+/// Duration of `bytes` at `rate` in ps.
 fn time(bytes: u64, rate: DataRate) -> u64 {
     let time = u128::from(bytes) * BYTE / u128::from(rate.bits_per_second().max(1));
     u64::try_from(time).unwrap_or(u64::MAX)

@@ -5,7 +5,7 @@ use super::super::testing::{MSS, greedy, input, ms};
 use super::*;
 use quiclab_core::Duration;
 
-/// aioquic's: 16 packets, a quarter of the window.
+/// Pacer of aioquic: 16 packets, a quarter of the window.
 fn aioquic() -> TimeBucket {
     TimeBucket::new(1.0, 16, 0.25)
 }
@@ -22,9 +22,9 @@ fn before_the_first_rtt_sample_nothing_is_paced() {
     assert_eq!((sent[49], pacer.rate()), (Time::ZERO, None));
 }
 
-/// 11 000 bytes in 100 ms: a packet of 1200 bytes costs 10.909 ms, a burst of 2750 is 25 ms long. The first two leave
-/// 3.18 ms, which pay for the third. After each deadline, rounded up, less than a nanosecond is left: it pays for
-/// another packet. aioquic's own class releases at the same times.
+/// 11 000 bytes in 100 ms: a packet of 1200 bytes costs 10.909 ms, a burst of 2750 is 25 ms long. After the
+/// first two 3.18 ms remain, which pay for the third. After each deadline, rounded up, less than a nanosecond
+/// is left: it pays for another packet. aioquic's own class releases at the same times.
 #[test]
 fn packets_leave_in_pairs() {
     let mut pacer = aioquic();
@@ -39,7 +39,7 @@ fn packets_leave_in_pairs() {
     assert_eq!(nanos(&sent), [0, 0, 7_727_273, 18_636_364, 29_545_455]); // (3600 - 2750) / 110 000, ...
 }
 
-/// 12 000 bytes in 100 ms cost 10 ms exactly: nothing is left over.
+/// 12 000 bytes in 100 ms cost 10 ms exactly: there is no remainder.
 #[test]
 fn an_exact_deadline_pays_for_one() {
     let mut pacer = aioquic();
@@ -48,7 +48,8 @@ fn an_exact_deadline_pays_for_one() {
     assert_eq!(sent, [0, 0, 0, 10, 20, 30].map(ms));
 }
 
-/// The bucket is empty and the deadline 10 ms away; a microsecond later a packet may leave, and one more 10 ms on.
+/// The bucket is empty and the deadline 10 ms away; a microsecond later a packet may be sent, and one more 10
+/// ms later.
 #[test]
 fn who_asks_early_finds_enough() {
     let mut pacer = aioquic();
@@ -72,7 +73,8 @@ fn a_change_of_rate_keeps_the_time() {
     assert_eq!(greedy(&mut pacer, Time::ZERO, 40, 3), [0, 10, 20].map(ms));
 }
 
-/// A window of 2 packets: a burst is of two all the same. 1000 packets: of 16, not of 250; the 17th costs the 0 left.
+/// With a window of 2 packets, a burst is still of two. With 1000 packets it is of 16, not of 250; the 17th
+/// costs the remaining 0.
 #[test]
 fn a_burst_has_2_to_16_packets() {
     for (packets, burst) in [(2, 2), (4, 2), (12, 3), (64, 16), (1000, 16)] {
@@ -80,7 +82,7 @@ fn a_burst_has_2_to_16_packets() {
         pacer.update(Time::ZERO, &input(packets * MSS, 100));
         let sent = greedy(&mut pacer, Time::ZERO, MSS, 20);
         let at_once = sent.iter().filter(|time| **time == Time::ZERO).count();
-        // the cost is rounded down to a picosecond: what is left of a division that does not end is one packet more
+        // the cost is rounded down to a picosecond: the remainder of an inexact division is one packet more
         let exact = 100_000_000_000 % packets == 0;
         assert_eq!(at_once, burst + usize::from(!exact), "{packets}");
     }

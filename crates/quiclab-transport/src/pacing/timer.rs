@@ -1,29 +1,29 @@
-//! Linux TCP's internal pacing before 4.20 (`tcp_internal_pacing`, `tcp_pacing_check`; since 4.13): when a burst has left, a timer
-//! holds the next one back for what it takes at the rate.
+//! Linux TCP's internal pacing before 4.20 (`tcp_internal_pacing`, `tcp_pacing_check`; since 4.13): after a
+//! burst, a timer delays the next one by the duration of the burst at the rate.
 //!
-//! | What | Here | Linux |
+//! | Aspect | Here | Linux |
 //! | --- | --- | --- |
 //! | length | payload and one TCP header of the burst | the same (`skb->len`), where fq counts all headers |
-//! | a timer or a sender that is late | nothing is made good | the same; since 4.20 up to half a wait |
-//! | first segments | paced as all | the same; since 4.20 ten are not |
-//! | what leaves although the timer runs, as a probe does | starts it again | the same |
+//! | a timer or a sender that is late | lateness is not compensated | the same; since 4.20 up to half a wait |
+//! | first segments | paced like all others | the same; since 4.20 ten are not |
+//! | a packet sent while the timer runs, such as a probe | restarts it | the same |
 
 use super::{Pacer, PacingInput, departure};
 use quiclab_core::{ByteCount, DataRate, Time};
 
-/// A pacer with a timer.
+/// Pacer with a timer.
 #[derive(Clone, Debug)]
 pub struct Timer {
     max_rate: Option<DataRate>,
     rate: Option<DataRate>,
-    /// TCP header with its options, in bytes.
+    /// Length of the TCP header with its options, in bytes.
     tcp_header: u64,
     /// End of the timer.
     until: Time,
 }
 
 impl Timer {
-    /// `max_rate` is `SO_MAX_PACING_RATE`; `tcp_header` is in bytes.
+    /// Makes the pacer; `max_rate` is `SO_MAX_PACING_RATE`; `tcp_header` is in bytes.
     #[must_use]
     pub fn new(max_rate: Option<DataRate>, tcp_header: u64) -> Self {
         Self { max_rate, rate: None, tcp_header, until: Time::ZERO }

@@ -2,11 +2,11 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | a datagram leaves | on the path that the tunnel has chosen, with the next packet there |
+//! | a datagram is sent | on the path that the tunnel has chosen, with the next packet there |
 //! | acknowledgements, probes, handshake | as in any other connection; they do not wait for the tunnel |
-//! | a path that does not answer | carries nothing while probe timeouts have expired on it since its last acknowledgement, and on another path not as many ("potentially failed", De Coninck and Bonaventure, CoNEXT 2017) |
+//! | a path that does not respond | carries no data while probe timeouts have expired on it since its last acknowledgement, and on another path not as many ("potentially failed", De Coninck and Bonaventure, CoNEXT 2017) |
 //! | idling | connections stay open |
-//! | ECN, where the tunnel passes marks on | a packet with datagrams is ECN-capable if the packets in all of them are; others, and the codepoint, are those of the connection. RFC 6040 copies the inner field, CE included: a mark that the packet has from before would reduce the window of the carrier, too |
+//! | ECN, if the tunnel passes on marks | a packet with datagrams is ECN-capable if the packets in all of them are; others, and the codepoint, are those of the connection. RFC 6040 copies the inner field, including CE: an earlier mark of the packet would reduce the window of the carrier, too |
 
 use super::connection::{Connection, Departure, Event, Kind};
 use super::options;
@@ -39,7 +39,7 @@ quiclab_core::metrics! {
     }
 }
 
-/// IPv4 and UDP header in bytes.
+/// Length of the IPv4 and UDP headers in bytes.
 const HEADERS: u64 = (IPV4_HEADER + UDP_HEADER) as u64;
 
 /// lab-quic behind the [`Carrier`] trait.
@@ -47,14 +47,14 @@ pub struct LabCarrier {
     kind: CarrierKind,
     role: Role,
     paths: usize,
-    /// One, or one for each path.
+    /// One connection, or one for each path.
     connections: Vec<Connection>,
-    /// The client connects at the first opportunity.
+    /// Whether the client has started to connect.
     started: bool,
     delivered: VecDeque<(usize, TunnelPayload, Ecn)>,
-    /// ECN field of the packet of what was taken out of it last.
+    /// ECN field of the packet of the datagram taken last.
     delivered_field: Ecn,
-    /// What is sent from now on may be in ECN-capable packets.
+    /// Whether packets sent from now on may be ECN-capable.
     capable: bool,
     /// Connection that transmits next.
     turn: usize,
@@ -62,10 +62,10 @@ pub struct LabCarrier {
 }
 
 impl LabCarrier {
-    /// An end of a tunnel.
+    /// Makes an end of a tunnel.
     ///
     /// # Errors
-    /// When lab-quic does not take an option.
+    /// If lab-quic does not support an option.
     pub fn new(request: &CarrierRequest<'_>) -> Result<Self, Error> {
         let mut resolved = options::resolve(request.config)?;
         resolved.quic.idle_timeout = Duration::from_secs(1 << 20);
@@ -99,12 +99,12 @@ impl LabCarrier {
             delivered_field: Ecn::NotEct,
             capable: true,
             turn: 0,
-            // the client connects when it is woken for the first time
+            // the client connects at its first wake-up
             wake: (request.role == Role::Client).then_some(Time::ZERO),
         })
     }
 
-    /// Connection of a path, and its path there.
+    /// Connection of a path, and index of the path within it.
     fn place(&self, path: usize) -> (usize, usize) {
         match self.kind {
             CarrierKind::Connections => (path, 0),
@@ -119,7 +119,7 @@ impl LabCarrier {
         }
     }
 
-    /// Fewest probe timeouts in a row on any path that is there.
+    /// Minimum number of consecutive probe timeouts over the existing paths.
     fn least_timeouts(&self) -> Option<u32> {
         (0..self.paths)
             .map(|path| self.place(path))
@@ -127,7 +127,7 @@ impl LabCarrier {
             .min()
     }
 
-    /// Addresses of a path: those of the tunnel's ends, in a network of its own.
+    /// Addresses of a path: those of the tunnel's ends, in a separate network.
     fn tuple(&self, path: usize) -> FiveTuple {
         let address =
             |host: u8, port: u16| SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 3, path as u8, host)), port);
@@ -135,7 +135,7 @@ impl LabCarrier {
         if self.role == Role::Server { tuple } else { tuple.reverse() }
     }
 
-    /// Hands `cargo` to the connection of `path`.
+    /// Passes `cargo` to the connection of `path`.
     fn give(
         &mut self,
         now: Time,

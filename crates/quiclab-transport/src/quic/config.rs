@@ -1,5 +1,5 @@
-//! Everything about one end of a QUIC connection that can be chosen, complete: a profile with the overrides of a
-//! scenario. The defaults are those of the RFCs, or common to stacks whose own way was not read.
+//! Complete configuration of one end of a QUIC connection: a profile with the overrides of a scenario. The
+//! defaults are those of the RFCs, or common to stacks of which no value was read.
 
 use crate::congestion::{Constants, Flavour};
 use crate::options::values;
@@ -142,10 +142,11 @@ values! {
     pads_to_full: bool = false, "RFC 9000 section 14.1: at least 1200 (assumed)";
 }
 
-/// RFC 9002 section 7.7; also what a BBR gets over a profile without a pacer: its rate replaces the factor.
+/// Pacer of RFC 9002 section 7.7; also used by BBR with a profile without a pacer: its rate replaces the
+/// factor.
 pub(super) const BUCKET: Pacing = Pacing::leaky_bucket(1.25, 10);
 
-/// The same in all profiles, for a comparison of stacks and not of set-ups.
+/// TLS of all profiles, for a comparison of stacks and not of set-ups.
 const FRESH: Tls =
     Tls { version: TlsVersion::Tls13, resumption: false, certificate: bytes(3000), early_data: None };
 
@@ -158,7 +159,7 @@ impl Config {
         }
     }
 
-    /// Constants of its congestion control that a scenario sets.
+    /// Constants of the congestion control that a scenario sets.
     pub(crate) fn constants(&self) -> Constants {
         Constants {
             newreno: self.newreno.unwrap_or_default(),
@@ -167,7 +168,7 @@ impl Config {
         }
     }
 
-    /// ECN field of packets on paths that can.
+    /// ECN field of packets on paths that support it.
     pub(crate) fn codepoint(&self) -> Ecn {
         if self.quic.ecn { self.congestion_control.family().codepoint() } else { Ecn::NotEct }
     }
@@ -183,19 +184,19 @@ impl Config {
     }
 }
 
-/// How a stack states its initial window.
+/// Initial window as specified by a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InitialWindow {
     /// Datagrams of the size in effect.
     Packets(u64),
-    /// Bytes, whatever the size of a datagram.
+    /// Bytes, regardless of the size of a datagram.
     Bytes(u64),
-    /// Ten datagrams, but 14 720 bytes or two datagrams at most (RFC 9002 section 7.2).
+    /// Ten datagrams, but at most 14 720 bytes or two datagrams (RFC 9002 section 7.2).
     Rfc9002,
 }
 
 impl InitialWindow {
-    /// The window of datagrams of `size`.
+    /// Window in bytes with datagrams of `size`.
     pub(crate) fn bytes(self, size: ByteCount) -> ByteCount {
         let size = size.bytes();
         ByteCount::from_bytes(match self {
@@ -206,30 +207,30 @@ impl InitialWindow {
     }
 }
 
-/// Trigger for acknowledgements of packets that carry only an acknowledgement: a periodic PING, so
-/// that old ranges can be forgotten (RFC 9000 section 13.2.4).
+/// Trigger of acknowledgements of packets that carry only an acknowledgement: a periodic PING, so that old
+/// ranges can be removed (RFC 9000 section 13.2.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AckOfAckPolicy {
     /// Nothing.
     Never,
     /// A PING after this many such packets in a row.
     After(u32),
-    /// A PING this many packet numbers and a smoothed RTT after the last acknowledged packet, unless something in flight
-    /// asks for an acknowledgement (picoquic).
+    /// A PING this many packet numbers and a smoothed RTT after the last acknowledged packet, unless an
+    /// ack-eliciting packet is in flight (picoquic).
     OneInFlight(u32),
     /// A PING in every eighth packet number, if there is more than one range (aioquic).
     EighthWithGaps,
 }
 
-/// When a congestion window lets another datagram leave.
+/// Condition under which a congestion window permits another datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WindowCheck {
-    /// It fits: RFC 9002 section 7 ("MUST NOT send a packet if it would cause bytes_in_flight [...] to be
-    /// larger than the congestion window").
+    /// The datagram fits: RFC 9002 section 7 ("MUST NOT send a packet if it would cause bytes_in_flight [...]
+    /// to be larger than the congestion window").
     Fits,
-    /// Something is left of the window afterwards (quinn).
+    /// A part of the window remains afterwards (quinn).
     Below,
-    /// Something is left of it: the last datagram is as short as what is left (aioquic).
+    /// A part of the window remains before: the last datagram is as short as that part (aioquic).
     Filled,
 }
 

@@ -1,31 +1,31 @@
-//! A QUIC connection: its state, and what its endpoint may ask and do.
+//! QUIC connection: its state, and its interface to the endpoint.
 //!
 //! | file | |
 //! | --- | --- |
 //! | `receive` | packets that arrive: keys, duplicates, frames |
 //! | `acknowledge`, `losses` | ACK frames: RTT, congestion; packets that are lost |
-//! | `send` | what the next datagram is, and whether it may leave |
+//! | `send` | the next datagram, and whether it may be sent |
 //! | `assemble` | the frames of a packet |
-//! | `carry` | what the carrier of a tunnel asks and does |
+//! | `carry` | interface to the carrier of a tunnel |
 //! | `manage`, `path_frames` | paths that are opened, ranked and closed, and the frames about it |
 //! | `timers` | loss detection, probes, pacing, delayed acknowledgements, idling |
 //!
-//! Parts of its state, whose fields are reached by their methods only:
+//! Parts of its state, whose fields are private to their methods:
 //!
 //! | file | |
 //! | --- | --- |
-//! | `progress`, `address`, `path_validation` | the handshake, addresses that are validated |
-//! | `activity`, `closure` | idling, why it was closed |
+//! | `progress`, `address`, `path_validation` | the handshake, validation of addresses |
+//! | `activity`, `closure` | idle timeout, reason of the closure |
 //! | `control_frames`, `datagrams` | frames that wait for a packet |
 //! | `observation` | events for an observer |
 //!
 //! | | RFC 9000, 9001, 9002 | here |
 //! | --- | --- | --- |
-//! | keys | discarded as the handshake goes on (RFC 9001 section 4.9) | as there |
-//! | packets without keys | may be buffered (RFC 9001 section 5.7) | as many as the profile says |
-//! | closing | CONNECTION_CLOSE, answered to what still arrives (RFC 9000 section 10.2) | after 1, 2, 4, ... packets |
+//! | keys | discarded as the handshake proceeds (RFC 9001 section 4.9) | the same |
+//! | packets without keys | may be buffered (RFC 9001 section 5.7) | as many as in the profile |
+//! | closing | CONNECTION_CLOSE, in response to packets that still arrive (RFC 9000 section 10.2) | after 1, 2, 4, ... packets |
 //! | key update, Retry, version negotiation, migration | yes | not modelled |
-//! | connection IDs | issued, retired | issued as the profile says, never changed |
+//! | connection IDs | issued, retired | issued as in the profile, never changed |
 //! | ECN | sections 13.4, 7.1 of RFC 9002 | not used |
 
 mod acknowledge;
@@ -78,7 +78,7 @@ use quiclab_core::{
 /// State of a connection (RFC 9000 section 10).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// A client before it connects, a server before the first packet.
+    /// Client before it connects, server before the first packet.
     Idle,
     /// Packets are exchanged.
     Open,
@@ -88,7 +88,7 @@ pub(super) enum State {
     Over,
 }
 
-/// Which packet number space of a connection.
+/// Identifier of a packet number space of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SpaceId {
     Initial,
@@ -98,7 +98,7 @@ pub(super) enum SpaceId {
 }
 
 impl SpaceId {
-    /// The path that its packets belong to.
+    /// Path to which its packets belong.
     pub(super) const fn path(self) -> usize {
         match self {
             Self::Initial | Self::Handshake => 0,
@@ -106,7 +106,7 @@ impl SpaceId {
         }
     }
 
-    /// The level of its CRYPTO frames.
+    /// Level of its CRYPTO frames.
     pub(super) const fn level(self) -> Level {
         match self {
             Self::Initial => Level::Initial,
@@ -116,14 +116,14 @@ impl SpaceId {
     }
 }
 
-/// Something the application must be told.
+/// Event for the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     Stream(StreamEvent),
     Datagram(Datagram),
 }
 
-/// One end of a connection.
+/// Endpoint of a connection.
 pub(super) struct Connection {
     config: Config,
     role: Role,
@@ -131,7 +131,7 @@ pub(super) struct Connection {
     handshake: Handshake,
     /// Crypto streams by level.
     crypto: [CryptoStream; 3],
-    /// Initial and Handshake; `None` once their keys are discarded.
+    /// Spaces of Initial and Handshake packets; `None` once their keys are discarded.
     handshake_spaces: [Option<Space>; 2],
     paths: Vec<Path>,
     streams: Streams,
@@ -146,19 +146,19 @@ pub(super) struct Connection {
     activity: Activity,
     closure: Closure,
     observation: Observation,
-    /// What a client does with its paths; moves to `management`.
+    /// Plan of a client for its paths; moves to `management`.
     path_plan: PathPlan,
-    /// `None`: further paths are there after the handshake, and stay.
+    /// Path management; `None`: further paths exist from the end of the handshake on.
     management: Option<Box<Management>>,
-    /// A datagram that was not needed, for the next that is.
+    /// Unused datagram, to be reused by the next.
     spare: Option<Box<QuicDatagram>>,
     loss_timer: Option<(Time, timers::LossTimer)>,
-    /// When the pacer lets the next packet leave; `None`: it stops nothing.
+    /// Time at which the pacer releases the next packet; `None`: it blocks nothing.
     pacing_due: Option<Time>,
     scheduler: Box<dyn PathScheduler>,
-    /// Path that took the last packet.
+    /// Path of the last packet sent.
     last_path: usize,
-    /// Path that the last packet arrived on: what closes the connection takes it.
+    /// Path of the last packet received, on which CONNECTION_CLOSE is sent.
     heard_path: usize,
     data_packets_sent: u64,
     ack_frames_received: u64,
@@ -197,7 +197,7 @@ impl Connection {
             operations,
             peer: own,
             progress: HandshakeProgress::new(),
-            // a server of gQUIC rejects with certificates only what is short enough
+            // a server of gQUIC sends certificates in a rejection only if they are short enough
             address: AddressValidation::new(role == Role::Client || single),
             path_validation: PathValidation::default(),
             control: ControlFrames::default(),
@@ -219,7 +219,7 @@ impl Connection {
         }
     }
 
-    /// The client connects.
+    /// Starts the connection of the client.
     pub(super) fn connect(&mut self, now: Time) {
         self.state = State::Open;
         self.activity.begin(now);
@@ -227,44 +227,44 @@ impl Connection {
         self.progress.set_early_data(self.handshake.early_data());
         let further = self.config.quic.initial_datagrams > 1 && self.config.quic.version == QuicVersion::V1;
         if let Some(initial) = self.handshake_spaces[0].as_mut().filter(|_| further) {
-            // as probes: the first has CRYPTO frames, and where those are sent the others have PING
+            // as probes: the first has CRYPTO frames; once those are sent, the others have PING
             initial.probes = self.config.quic.initial_datagrams;
         }
     }
 
-    /// The first path carries data.
+    /// Enables data on the first path.
     fn open_first_path(&mut self, now: Time) {
         self.paths[0].usable = true;
         self.paths[0].update_pacer(now, &mut self.operations);
     }
 
-    /// Streams may be opened and data sent: the handshake is complete, or 0-RTT is tried.
+    /// Whether streams may be opened and data sent: the handshake is complete, or 0-RTT is tried.
     pub(super) fn is_ready(&self) -> bool {
         self.state == State::Open
             && (self.handshake.is_complete() || self.role == Role::Client && self.can_send_application())
     }
 
-    /// Whether application data can be protected, with whatever keys.
+    /// Whether application data can be protected, with keys of any level.
     fn can_send_application(&self) -> bool {
         self.handshake.can_send(PacketSpace::OneRtt) || self.handshake.can_send(PacketSpace::ZeroRtt)
     }
 
-    /// Why the connection failed.
+    /// Reason why the connection failed.
     pub(super) fn failure(&self) -> Option<&str> {
         self.closure.failure()
     }
 
-    /// A largest window that has bound on a path.
+    /// Warning about a maximum window that was reached on a path.
     pub(super) fn warning(&self) -> Option<String> {
         self.paths.iter().find_map(Path::warning)
     }
 
-    /// The peer's application has closed the connection.
+    /// Whether the peer's application has closed the connection.
     pub(super) fn is_closed_by_peer(&self) -> bool {
         self.closure.is_by_peer()
     }
 
-    /// The next thing to tell the application.
+    /// Takes the next event for the application.
     pub(super) fn next_event(&mut self) -> Option<Event> {
         if let Some(event) = self.streams.next_event() {
             return Some(Event::Stream(event));
@@ -277,13 +277,13 @@ impl Connection {
         self.state = State::Over;
     }
 
-    /// The peer has violated the protocol: the connection is closed with an error.
+    /// Closes the connection with an error, as the peer has violated the protocol.
     fn violate(&mut self, error: impl std::fmt::Display) {
         self.closure.fail_with(PROTOCOL_VIOLATION, || error.to_string());
         self.state = State::Closing { pending: true, received: 0 };
     }
 
-    /// Closes the connection with an error if a function of a plugin has gone wrong; whether one has.
+    /// Closes the connection with an error if a function of a plugin has failed; returns whether one has.
     pub(super) fn fail_with_plugins(&mut self) -> bool {
         let Some(error) = self.operations.take_error() else { return false };
         if self.state == State::Open {
@@ -301,7 +301,7 @@ impl Connection {
         }
     }
 
-    /// All packet number spaces that there are.
+    /// All existing packet number spaces.
     fn space_ids(&self) -> impl Iterator<Item = SpaceId> + use<> {
         let [initial, handshake] =
             [&self.handshake_spaces[0], &self.handshake_spaces[1]].map(Option::is_some);
@@ -309,7 +309,8 @@ impl Connection {
         early.into_iter().flatten().chain((0..self.paths.len()).map(SpaceId::Path))
     }
 
-    /// Keys of Initial or Handshake packets are discarded (RFC 9001 section 4.9, RFC 9002 section 6.4).
+    /// Discards the space and keys of Initial or Handshake packets (RFC 9001 section 4.9, RFC 9002 section
+    /// 6.4).
     fn discard(&mut self, id: SpaceId) {
         let slot = match id {
             SpaceId::Initial => &mut self.handshake_spaces[0],
@@ -323,7 +324,7 @@ impl Connection {
         }
     }
 
-    /// The handshake is confirmed (RFC 9001 section 4.1.2).
+    /// Confirms the handshake (RFC 9001 section 4.1.2).
     fn confirm(&mut self) {
         if self.progress.confirm() {
             self.discard(SpaceId::Initial);
@@ -331,7 +332,7 @@ impl Connection {
         }
     }
 
-    /// State for results and observers: that of the first path in use, counts of all.
+    /// State for results and observers: that of the first path in use, with the counts of all paths.
     pub(super) fn recovery_state(&self) -> RecoveryState {
         let first = self.first_path();
         let mut state = self.paths[first].recovery_state();
@@ -344,22 +345,22 @@ impl Connection {
         state
     }
 
-    /// Packet threshold of the first path, as given or as adapted (RFC 9002 section 6.1.1).
+    /// Packet threshold of the first path, as configured or adapted (RFC 9002 section 6.1.1).
     pub(super) fn packet_threshold(&self) -> u64 {
         self.paths[self.first_path()].space.sent.packet_threshold()
     }
 
-    /// Probe timeouts on all paths.
+    /// Number of probe timeouts on all paths.
     pub(super) fn timeouts(&self) -> u64 {
         self.paths.iter().map(|path| path.timeouts).sum()
     }
 
-    /// Packets with marks that the peer has reported on all paths; `None` without ECN.
+    /// Number of packets with marks that the peer has reported on all paths; `None` without ECN.
     pub(super) fn marked_packets(&self) -> Option<u64> {
         self.paths.iter().map(|path| path.ecn.marked()).sum()
     }
 
-    /// Packets with stream data that were sent, ACK frames that arrived.
+    /// Number of packets with stream data sent, and of ACK frames received.
     pub(super) fn counts(&self) -> (u64, u64) {
         (self.data_packets_sent, self.ack_frames_received)
     }
@@ -369,17 +370,17 @@ impl Connection {
         self.progress.complete_at()
     }
 
-    /// An observer is attached.
+    /// Whether an observer is attached.
     pub(super) fn is_observed(&self) -> bool {
         self.observation.is_attached()
     }
 
-    /// Tells whoever wants to know.
+    /// Passes an event to the observer.
     pub(super) fn observe(&mut self, now: Time, event: &TransportEvent<'_>) {
         self.observation.observe(now, event);
     }
 
-    /// The peer's max_ack_delay.
+    /// `max_ack_delay` of the peer.
     fn peer_max_ack_delay(&self) -> Duration {
         match self.config.ack_frequency.and_then(|frequency| frequency.max_ack_delay) {
             Some(asked) if self.peer.min_ack_delay.is_some() => asked,
@@ -388,7 +389,7 @@ impl Connection {
     }
 }
 
-/// The space `id` of a connection with these spaces of the handshake, on a path with this one.
+/// Space `id`, from the handshake spaces of a connection and the space of a path.
 fn space_in<'a>(
     id: SpaceId,
     of_handshake: &'a mut [Option<Space>; 2],
@@ -401,7 +402,7 @@ fn space_in<'a>(
     }
 }
 
-/// What an end tells its peer, but for what its streams add.
+/// Transport parameters of an end without those of its streams.
 fn parameters_of(config: &Config, role: Role, paths: usize) -> TransportParameters {
     use crate::options::Acknowledgement;
     let window = config.stream_receive_window.bytes();
@@ -425,10 +426,10 @@ fn parameters_of(config: &Config, role: Role, paths: usize) -> TransportParamete
     }
 }
 
-/// What a client of gQUIC may send before the server hello tells the server's limits:
-/// `kMinimumFlowControlSendWindow` (Chromium 2017, quic_protocol.h), which every server allows
-/// (`QuicConfig::SetInitialStreamFlowControlWindowToSend`). Streams for headers and a request; Chromium allows
-/// 100, but no workload needs more then.
+/// Limits of a client of gQUIC before the server hello has the server's: `kMinimumFlowControlSendWindow`
+/// (Chromium 2017, quic_protocol.h), which every server allows
+/// (`QuicConfig::SetInitialStreamFlowControlWindowToSend`). Streams for headers and a request; Chromium
+/// allows 100, but no workload needs more then.
 fn gquic_minimum() -> TransportParameters {
     const WINDOW: u64 = 16 * 1024;
     TransportParameters {
@@ -442,7 +443,7 @@ fn gquic_minimum() -> TransportParameters {
     }
 }
 
-/// The application's view of its connection.
+/// Interface of the connection to the application.
 impl crate::workload::Streams for Connection {
     fn open(&mut self, bidirectional: bool) -> Option<StreamId> {
         self.streams.open(bidirectional)

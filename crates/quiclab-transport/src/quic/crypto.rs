@@ -1,10 +1,10 @@
-//! The crypto stream of an encryption level: what of the handshake was sent, acknowledged, received (RFC 9000
-//! section 19.6). Data are counted, not stored.
+//! Crypto stream of an encryption level: handshake data sent, acknowledged and received (RFC 9000 section
+//! 19.6). Data are counted, not stored.
 
 use crate::range_set::RangeSet;
 use std::ops::Range;
 
-/// Both directions of a crypto stream.
+/// Crypto stream in both directions.
 #[derive(Debug, Default)]
 pub(super) struct CryptoStream {
     /// Bytes sent for the first time so far.
@@ -16,12 +16,12 @@ pub(super) struct CryptoStream {
 }
 
 impl CryptoStream {
-    /// Whether something of `queued` bytes is to be sent.
+    /// Whether any of `queued` bytes are to be sent.
     pub(super) fn wants_to_send(&self, queued: u64) -> bool {
         self.sent < queued || !self.lost.is_empty()
     }
 
-    /// The next bytes to send, `most` of them, out of `queued`: lost ones first.
+    /// Takes the next bytes to send, at most `most`, of `queued`: lost ones first.
     pub(super) fn next(&mut self, queued: u64, most: u64) -> Option<Range<u64>> {
         if most == 0 {
             return None;
@@ -48,7 +48,7 @@ impl CryptoStream {
         }
     }
 
-    /// Everything sent and not acknowledged is sent again, as a probe (RFC 9002 section 6.2.4).
+    /// Queues all bytes sent and not acknowledged again, as a probe (RFC 9002 section 6.2.4).
     pub(super) fn probe(&mut self) -> bool {
         if self.sent == 0 {
             return false;
@@ -57,13 +57,13 @@ impl CryptoStream {
         !self.lost.is_empty()
     }
 
-    /// Bytes arrived; returns how many have arrived in order from the start.
+    /// Adds received bytes; returns the number received in order from the start.
     pub(super) fn on_received(&mut self, range: Range<u64>) -> u64 {
         self.received.insert(range);
         self.received_in_order()
     }
 
-    /// Bytes that have arrived in order from the start.
+    /// Number of bytes received in order from the start.
     pub(super) fn received_in_order(&self) -> u64 {
         self.received.first().filter(|first| first.start == 0).map_or(0, |first| first.end)
     }

@@ -1,33 +1,33 @@
-//! ECN of a path: whether packets are ECN-capable, and whether what the peer reports of marks can be true (RFC 9000
+//! ECN of a path: whether packets are ECN-capable, and whether the peer's counts of marks are valid (RFC 9000
 //! section 13.4.2 and appendix A.4).
 //!
 //! | | RFC 9000 | here |
 //! | --- | --- | --- |
 //! | capable packets before the path is validated | ten, or those of three PTO (A.4) | ten |
-//! | counts that fail | fewer than packets newly acknowledged that were capable; another codepoint than was sent; none; more than were sent | the same, marks included in what was sent, and counts that become smaller |
-//! | acknowledgements that do not raise the largest number | not looked at | the same |
+//! | counts that fail | fewer than the ECN-capable packets newly acknowledged; another codepoint than sent; none; more than sent | the same, with marks included in the packets sent, and counts that decrease |
+//! | acknowledgements that do not increase the largest number | ignored | the same |
 //! | after a failure | not capable; may be tried again | not capable |
 
 use quiclab_core::Ecn;
 use quiclab_core::quic::EcnCounts;
 
-/// Capable packets before the path is validated (RFC 9000 appendix A.4).
+/// Number of ECN-capable packets before the path is validated (RFC 9000 appendix A.4).
 const TESTED: u64 = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Off,
     Testing,
-    /// Those packets were sent, and nothing is known of them.
+    /// These packets were sent, without feedback so far.
     Unknown,
     Capable,
     Failed,
 }
 
-/// ECN of what is sent on a path.
+/// ECN of packets sent on a path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PathEcn {
-    /// What capable packets are sent with.
+    /// Codepoint of ECN-capable packets.
     codepoint: Ecn,
     state: State,
     sent: u64,
@@ -35,7 +35,8 @@ pub(super) struct PathEcn {
 }
 
 impl PathEcn {
-    /// A path whose packets are sent with `codepoint`, if it can; [`Ecn::NotEct`]: without ECN.
+    /// Makes the state of a path whose packets are sent with `codepoint` if it passes the validation;
+    /// [`Ecn::NotEct`]: without ECN.
     pub(super) fn new(codepoint: Ecn) -> Self {
         let state = if codepoint == Ecn::NotEct { State::Off } else { State::Testing };
         Self { codepoint, state, sent: 0, marked: 0 }
@@ -49,7 +50,7 @@ impl PathEcn {
         }
     }
 
-    /// A capable packet is sent.
+    /// Handles an ECN-capable packet that is sent.
     pub(super) fn on_sent(&mut self) {
         self.sent += 1;
         if self.state == State::Testing && self.sent >= TESTED {
@@ -57,13 +58,14 @@ impl PathEcn {
         }
     }
 
-    /// Packets with marks that the peer has reported; `None` where ECN is not in use.
+    /// Number of packets with marks that the peer has reported; `None` if ECN is not in use.
     pub(super) fn marked(&self) -> Option<u64> {
         (self.state != State::Off).then_some(self.marked)
     }
 
-    /// An acknowledgement that raises the largest number in its space newly acknowledges `capable` packets, and has
-    /// these counts; those of the space were `before`. Returns how many packets it newly reports as marked.
+    /// Handles an acknowledgement that increases the largest number in its space: it newly acknowledges
+    /// `capable` packets, and has these counts; those of the space were `before`. Returns the number of
+    /// packets newly reported as marked.
     pub(super) fn on_ack(&mut self, capable: u64, before: &mut EcnCounts, counts: Option<EcnCounts>) -> u64 {
         if matches!(self.state, State::Off | State::Failed) {
             return 0;
@@ -86,7 +88,7 @@ impl PathEcn {
         new.ce
     }
 
-    /// What is new in `counts`; `None`: they cannot be true.
+    /// Increase of `counts`; `None`: they are invalid.
     fn increase(&self, before: EcnCounts, counts: EcnCounts) -> Option<EcnCounts> {
         let new = EcnCounts {
             ect0: counts.ect0.checked_sub(before.ect0)?,
@@ -126,8 +128,8 @@ mod tests {
         assert_eq!(Some(before), counts(2, 0, 1));
     }
 
-    /// A path that clears the field, one that sets another, one that takes counts back; a peer that reports fewer
-    /// packets than it acknowledges, more than were sent, or none.
+    /// A path that clears the field, or sets another; a peer that decreases counts, or reports fewer packets
+    /// than it acknowledges, more than were sent, or none.
     #[test]
     fn counts_that_cannot_be_true_end_it() {
         for (capable, before, reported) in [
@@ -141,7 +143,7 @@ mod tests {
             let mut before = EcnCounts { ect0: before.0, ect1: before.1, ce: before.2 };
             assert_eq!(ecn.on_ack(capable, &mut before, reported), 0);
             assert_eq!(ecn.field(), Ecn::NotEct, "{reported:?}");
-            // for good
+            // permanently
             assert_eq!(ecn.on_ack(1, &mut EcnCounts::default(), counts(1, 0, 0)), 0);
             assert_eq!(ecn.field(), Ecn::NotEct);
         }

@@ -1,9 +1,9 @@
 //! One end of a flow on lab-quic: a connection and an application on its streams.
 //!
-//! Each call from the simulation passes on a datagram or the due timers, tells the application what has
-//! happened, and sends until there is nothing more to send now. The application reads at once what has
-//! arrived; a host that takes time is an element of its own. Output `n` is that of path `n`; on which path a
-//! packet arrives, its packet number space tells.
+//! Each call from the simulation passes on a datagram or the due timers, passes events to the application,
+//! and sends until there is nothing to send at this time. The application reads data at once when they
+//! arrive; a host that takes time is a separate element. Output `n` is that of path `n`; the packet number
+//! space of a received packet identifies its path.
 
 use super::Config;
 use super::connection::{Connection, Departure, Event, State};
@@ -39,7 +39,7 @@ quiclab_core::metrics! {
     }
 }
 
-/// What an endpoint is made of.
+/// Components of an endpoint.
 pub(super) struct Parts {
     pub(super) config: Config,
     pub(super) application: Box<dyn StreamApplication>,
@@ -48,24 +48,24 @@ pub(super) struct Parts {
     pub(super) observer: Option<Box<dyn TransportObserver>>,
 }
 
-/// One end of a flow.
+/// Endpoint of a flow.
 pub(super) struct QuicEndpoint {
     connection: Connection,
     application: Box<dyn StreamApplication>,
-    /// When the client connects; `None` once it has, and for servers.
+    /// Time at which the client connects; `None` afterwards, and for servers.
     start: Option<Time>,
-    /// The application knows that streams may be opened.
+    /// Whether the application was notified that streams may be opened.
     notified_ready: bool,
-    /// The application knows that the connection is over.
+    /// Whether the application was notified that the connection is closed.
     notified_closed: bool,
-    /// What the observer was told last.
+    /// State last passed to the observer.
     observed: Option<RecoveryState>,
     nic: Nic,
     wake: Option<Time>,
 }
 
 impl QuicEndpoint {
-    /// `random` gives the random numbers of a path.
+    /// Makes an endpoint; `random` returns the random stream of a path.
     pub(super) fn new(
         identity: &EndpointIdentity,
         parts: Parts,
@@ -94,7 +94,7 @@ impl QuicEndpoint {
         }
     }
 
-    /// Lets the application act and sends what can be sent now, then asks for the next deadline.
+    /// Runs the application, sends all that can be sent now, and sets the next deadline.
     fn advance(&mut self, now: Time, out: &mut Outputs) {
         self.connection.fail_with_plugins();
         self.act(now);
@@ -105,7 +105,7 @@ impl QuicEndpoint {
         let application = self.application.deadline().filter(|_| !self.notified_closed);
         let mut timer = self.connection.next_timer(now);
         if self.connection.fail_with_plugins() {
-            // what remains is the news: CONNECTION_CLOSE, and the application's failure
+            // CONNECTION_CLOSE and the failure of the application remain
             self.act(now);
             while let Some(departure) = self.connection.next_datagram(now) {
                 self.send(now, departure, out);
@@ -115,7 +115,7 @@ impl QuicEndpoint {
         self.wake = [timer, self.start, application].into_iter().flatten().min();
     }
 
-    /// Tells the application what has happened; what it wants, it does to the connection.
+    /// Passes events to the application, which acts on the connection.
     fn act(&mut self, now: Time) {
         let Self { connection, application, .. } = self;
         if !self.notified_ready && connection.is_ready() {
@@ -130,7 +130,7 @@ impl QuicEndpoint {
                 Event::Stream(StreamEvent::Reset { id }) => application.reset_by_peer(now, id, connection),
                 Event::Stream(StreamEvent::Acknowledged { id }) => application.acknowledged(now, id),
                 Event::Stream(StreamEvent::Available) => application.available(now, connection),
-                // the connection has answered with a reset
+                // the connection has responded with a reset
                 Event::Stream(StreamEvent::Stopped { .. }) => {}
                 Event::Datagram(datagram) => application.datagram(now, datagram, connection),
             }
@@ -155,7 +155,7 @@ impl QuicEndpoint {
         self.nic.send(now, port, size, ecn, Payload::Quic(datagram), out);
     }
 
-    /// Tells the observer the state of recovery, if it has changed.
+    /// Passes the state of recovery to the observer if it has changed.
     fn observe(&mut self, now: Time) {
         if !self.connection.is_observed() || self.connection.state == State::Idle {
             return;
@@ -167,7 +167,8 @@ impl QuicEndpoint {
         }
     }
 
-    /// Values that are worth a time series; names are those of the other stacks, where these have the same.
+    /// Reports the values that have a time series; names are those of the other stacks if these have the same
+    /// values.
     fn report(&self, out: &mut Metrics) {
         if self.connection.state != State::Idle {
             self.connection.recovery_state().report(out);
@@ -184,7 +185,7 @@ impl Element for QuicEndpoint {
     fn receive(&mut self, now: Time, _port: Port, packet: Box<Packet>, out: &mut Outputs) {
         let size = self.nic.receive(&packet);
         let Payload::Quic(datagram) = packet.payload else {
-            return; // background traffic that went astray
+            return; // misrouted background traffic
         };
         self.connection.receive(now, *datagram, size.bytes(), packet.ecn);
         self.advance(now, out);

@@ -1,21 +1,21 @@
-//! The handshake as flights of exact size: which keys there are, and when (RFC 9001 section 4; QUIC Crypto).
+//! Handshake as flights of exact size: keys, and when they are available (RFC 9001 section 4; QUIC Crypto).
 //!
-//! Nothing is encrypted: a message is its length. What an end knows follows from how many bytes of each
-//! level have arrived in order. Where a message ends its sender says beside the bytes
-//! ([`TransportParameters::message_end`]): the profiles of the two ends may differ. Their `tls` must not.
+//! Nothing is encrypted: a message is its length. The state of an end follows from the number of bytes of
+//! each level that have arrived in order. The sender states the end of a message beside the bytes
+//! ([`TransportParameters::message_end`]), as the profiles of the two ends may differ. Their `tls` must not.
 //!
-//! Round trips until the first byte of the answer, the request's own included:
+//! Round trips until the first byte of the response, including that of the request:
 //!
 //! | | full | resumed | 0-RTT | 0-RTT rejected |
 //! | --- | --- | --- | --- | --- |
 //! | [`tls`] | 2 | 2 | 1 | 2 |
 //! | [`gquic`] | 2; 3 if the certificate is too long for a REJ | 2 | 1 | 2 |
 //!
-//! What [`Handshake::can_send`] and [`Handshake::can_receive`] answer for:
+//! Results of [`Handshake::can_send`] and [`Handshake::can_receive`]:
 //!
 //! | space | TLS | gQUIC: all in one packet number space |
 //! | --- | --- | --- |
-//! | `Initial` | Initial keys: always | crypto stream of a client that has not heard from the server: always |
+//! | `Initial` | Initial keys: always | crypto stream of a client before the first packet of the server: always |
 //! | `Handshake` | Handshake keys | every other part of the crypto stream: always |
 //! | `ZeroRtt` | 0-RTT keys | data after a hello made of a cached server config |
 //! | `OneRtt` | 1-RTT keys | data after a hello made of a fresh REJ, and all after the server hello |
@@ -38,12 +38,12 @@ pub(crate) enum Level {
     Application,
 }
 
-/// What became of 0-RTT.
+/// State of 0-RTT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EarlyState {
-    /// It is not tried.
+    /// Not tried.
     None,
-    /// The server has not answered yet.
+    /// The server has not responded yet.
     Pending,
     Accepted,
     Rejected,
@@ -52,11 +52,11 @@ pub(crate) enum EarlyState {
 /// Crypto streams of both directions, by [`Level`].
 #[derive(Clone, Debug)]
 struct Streams {
-    /// Parameters of this end; `message_end` is what is queued.
+    /// Parameters of this end; `message_end` is the number of bytes queued.
     own: [TransportParameters; 3],
-    /// Bytes that have arrived in order.
+    /// Number of bytes received in order.
     arrived: [u64; 3],
-    /// What came with the newest message, part of which has arrived; `None`: nothing has.
+    /// Parameters of the newest message, part of which has arrived; `None`: none has.
     peer: [Option<TransportParameters>; 3],
 }
 
@@ -73,12 +73,12 @@ impl Streams {
         self.arrived[level as usize]
     }
 
-    /// What came with the newest message, complete or not.
+    /// Parameters of the newest message, complete or not.
     fn peer(&self, level: Level) -> Option<&TransportParameters> {
         self.peer[level as usize].as_ref()
     }
 
-    /// Where the newest message ends, if it is complete.
+    /// End of the newest message, if it is complete.
     fn complete(&self, level: Level) -> Option<u64> {
         self.peer(level).map(|peer| peer.message_end).filter(|&end| end > 0 && self.arrived(level) >= end)
     }
@@ -90,7 +90,7 @@ enum Script {
     Gquic(gquic::Gquic),
 }
 
-/// Calls a method of the script, whichever it is.
+/// Calls a method of the script of either kind.
 macro_rules! script {
     ($self:ident, $script:ident => $call:expr) => {
         match &$self.script {
@@ -100,18 +100,18 @@ macro_rules! script {
     };
 }
 
-/// One end of a handshake.
+/// Endpoint of a handshake.
 #[derive(Clone, Debug)]
 pub(crate) struct Handshake {
     streams: Streams,
     script: Script,
-    /// The peer's parameters have been taken.
+    /// Whether the peer's parameters have been taken.
     taken: bool,
 }
 
 impl Handshake {
-    /// Nothing has been sent; the client's first flight is queued at once. `parameters` are those of this
-    /// end.
+    /// Makes the state before anything is sent; the client's first flight is queued at once. `parameters` are
+    /// those of this end.
     pub(crate) fn new(config: &Config, role: Role, parameters: TransportParameters) -> Self {
         let own = TransportParameters { message_end: 0, ..parameters };
         let mut streams =
@@ -123,12 +123,12 @@ impl Handshake {
         Self { streams, script, taken: false }
     }
 
-    /// Bytes of the crypto stream of `level` that are to be sent, from its start; grows.
+    /// Total bytes of the crypto stream of `level` to be sent, from its start; it only grows.
     pub(crate) fn queued(&self, level: Level) -> u64 {
         self.streams.queued(level)
     }
 
-    /// The space of packets that carry CRYPTO frames of `level` now.
+    /// Packet number space of packets that carry CRYPTO frames of `level` now.
     pub(crate) fn space(&self, level: Level) -> PacketSpace {
         match (&self.script, level) {
             (Script::Gquic(gquic), _) => gquic.space(),
@@ -138,13 +138,13 @@ impl Handshake {
         }
     }
 
-    /// What every CRYPTO frame of `level` carries for the peer; `None`: nothing is queued.
+    /// Parameters for the peer in every CRYPTO frame of `level`; `None`: nothing is queued.
     pub(crate) fn parameters(&self, level: Level) -> Option<&TransportParameters> {
         Some(&self.streams.own[level as usize]).filter(|own| own.message_end > 0)
     }
 
-    /// The crypto stream of `level` has arrived in order up to `bytes`; `peer`: what came with the frame that
-    /// has just arrived.
+    /// Handles the crypto stream of `level`, received in order up to `bytes`; `peer`: parameters of the frame
+    /// just received.
     pub(crate) fn on_received(&mut self, level: Level, bytes: u64, peer: Option<&TransportParameters>) {
         let index = level as usize;
         self.streams.arrived[index] = self.streams.arrived[index].max(bytes);
@@ -160,8 +160,8 @@ impl Handshake {
         }
     }
 
-    /// Whether this end can protect packets of `space` now: keys come with the handshake. (That keys are
-    /// discarded, RFC 9001 section 4.9, is the connection's business.)
+    /// Whether this end can protect packets of `space` now: keys become available with the handshake. (The
+    /// connection handles the discard of keys, RFC 9001 section 4.9.)
     pub(crate) fn can_send(&self, space: PacketSpace) -> bool {
         script!(self, script => script.can_send(space, &self.streams))
     }
@@ -171,7 +171,7 @@ impl Handshake {
         script!(self, script => script.can_receive(space, &self.streams))
     }
 
-    /// The peer's parameters, once the message that holds them is complete; taken once.
+    /// Takes the peer's parameters once their message is complete; only once.
     pub(crate) fn take_peer_parameters(&mut self) -> Option<TransportParameters> {
         if self.taken {
             return None;
@@ -181,12 +181,12 @@ impl Handshake {
         parameters
     }
 
-    /// Complete at this end (RFC 9001 section 4.1.1).
+    /// Whether the handshake is complete at this end (RFC 9001 section 4.1.1).
     pub(crate) fn is_complete(&self) -> bool {
         script!(self, script => script.is_complete(&self.streams))
     }
 
-    /// What became of 0-RTT, as far as this end knows.
+    /// State of 0-RTT, as far as this end knows.
     pub(crate) fn early_data(&self) -> EarlyState {
         script!(self, script => script.early_data(&self.streams))
     }

@@ -1,10 +1,10 @@
-//! What an end knows of a path, and of all paths, that are managed with the frames of draft-ietf-quic-multipath-21.
+//! State of an end for a path, and for all paths, managed with the frames of draft-ietf-quic-multipath-21.
 //!
 //! | | draft | here |
 //! | --- | --- | --- |
-//! | connection IDs | one at least for each path ID up to both limits (section 3.2.1) | one, and for path ID 0 those of the profile; never changed, so none is retired |
+//! | connection IDs | at least one for each path ID up to both limits (section 3.2.1) | one, and for path ID 0 those of the profile; never changed, so none is retired |
 //! | limit on path IDs | raised at will (section 4.6) | by one for each path that is closed |
-//! | a path that is abandoned | known for three PTO after the peer's PATH_ABANDON (section 3.4) | the same, and from the own frame on |
+//! | a path that is abandoned | known for three PTO after the peer's PATH_ABANDON (section 3.4) | the same, and from its own frame on |
 
 use crate::options::{Multipath, PathPlan, PathStatus};
 use quiclab_core::Time;
@@ -15,25 +15,26 @@ pub(super) const APPLICATION_ABANDON_PATH: u64 = 0x3e;
 /// PATH_UNSTABLE_OR_POOR (section 4.2.1).
 pub(super) const PATH_UNSTABLE_OR_POOR: u64 = 0x3e76;
 
-/// Life of a path.
+/// State of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It has carried nothing, and its path ID can be used.
+    /// It has carried no packet, and its path ID can be used.
     Unused,
     /// Packets have been exchanged; this end validates the peer's address since then.
     Validating { since: Time },
     /// It is validated.
     Open,
-    /// PATH_ABANDON is sent or to be sent: nothing is sent on it, what arrives is acknowledged elsewhere until then.
+    /// PATH_ABANDON is sent or to be sent: nothing is sent on it, received packets are acknowledged on other
+    /// paths until then.
     Abandoned { until: Time },
-    /// Nothing of it is known any more.
+    /// Its state is deleted.
     Closed,
 }
 
-/// A frame that is sent once, and again if it is lost.
+/// State of a frame that is sent once, and again if it is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Notice {
-    /// There is no reason for it.
+    /// Not needed.
     #[default]
     None,
     Queued,
@@ -41,7 +42,7 @@ pub(super) enum Notice {
 }
 
 impl Notice {
-    /// There is a reason: it is sent unless it has been.
+    /// Requests the frame, unless it has been sent.
     pub(super) fn ask(&mut self) {
         if *self == Self::None {
             *self = Self::Queued;
@@ -49,37 +50,37 @@ impl Notice {
     }
 }
 
-/// What an end knows of a path besides its packets.
+/// State of a path at an end besides its packets.
 #[derive(Clone, Debug)]
 pub(super) struct Managed {
     pub(super) stage: Stage,
-    /// The peer has issued a connection ID for it.
+    /// Whether the peer has issued a connection ID for it.
     pub(super) peer_id: bool,
-    /// This end's preference.
+    /// Preference of this end.
     pub(super) status: PathStatus,
-    /// This end has told the peer to avoid the path, because it does not answer.
+    /// Whether this end has asked the peer to avoid the path because it does not respond.
     pub(super) avoided: bool,
-    /// The frame with the last status.
+    /// Frame with the last status.
     pub(super) status_notice: Notice,
-    /// Path Status Sequence Number of the last status; `None`: no status was ever to be sent.
+    /// Path Status Sequence Number of the last status; `None`: no status was announced.
     pub(super) status_sequence: Option<u64>,
-    /// The peer's last preference with its sequence number.
+    /// Last preference of the peer with its sequence number.
     pub(super) peer_status: Option<(u64, PathStatus)>,
     pub(super) abandon_notice: Notice,
     /// Error code of this end's PATH_ABANDON.
     pub(super) abandon_code: u64,
-    /// PATH_CIDS_BLOCKED.
+    /// Frame PATH_CIDS_BLOCKED.
     pub(super) blocked_notice: Notice,
     /// Bytes of UDP payload, for the anti-amplification limit before the peer's address is validated.
     pub(super) received_bytes: u64,
     pub(super) sent_bytes: u64,
-    /// When something was received or acknowledged, or the first ack-eliciting packet after it sent.
+    /// Time of the last packet received or acknowledged, or of the first ack-eliciting packet sent after it.
     pub(super) active: Time,
     pub(super) sent_since_received: bool,
 }
 
 impl Managed {
-    /// The path of this number before the handshake: the first is in use.
+    /// Makes the path of this number before the handshake: the first is in use.
     pub(super) fn new(number: usize) -> Self {
         Self {
             stage: if number == 0 { Stage::Open } else { Stage::Unused },
@@ -99,68 +100,68 @@ impl Managed {
         }
     }
 
-    /// Packets may be sent on it: it is in use, and the peer has issued a connection ID for it.
+    /// Whether packets may be sent on it: it is in use, and the peer has issued a connection ID for it.
     pub(super) fn is_sendable(&self) -> bool {
         self.is_in_use() && self.peer_id
     }
 
-    /// It is neither unused nor given up.
+    /// Whether it is neither unused nor abandoned.
     pub(super) fn is_in_use(&self) -> bool {
         matches!(self.stage, Stage::Validating { .. } | Stage::Open)
     }
 
-    /// It is used only if no available path works: one of both ends wants it so.
+    /// Whether it is used only if no available path works, as one of both ends prefers.
     pub(super) fn is_backup(&self) -> bool {
         let peer = self.peer_status.map(|(_, status)| status);
         self.status == PathStatus::Backup || peer == Some(PathStatus::Backup)
     }
 
-    /// The status that this end announces.
+    /// Status that this end announces.
     pub(super) fn announced(&self) -> PathStatus {
         if self.avoided { PathStatus::Backup } else { self.status }
     }
 
-    /// The announced status has changed.
+    /// Queues the announcement of a changed status.
     pub(super) fn announce(&mut self) {
         self.status_sequence = Some(self.status_sequence.map_or(0, |last| last + 1));
         self.status_notice = Notice::Queued;
     }
 
-    /// Something on the path waits to be told.
+    /// Whether a frame about the path waits.
     pub(super) fn wants(&self) -> bool {
         [self.status_notice, self.abandon_notice, self.blocked_notice].contains(&Notice::Queued)
     }
 }
 
-/// What an end knows of all its paths.
+/// State of all paths at an end.
 #[derive(Clone, Debug)]
 pub(super) struct Management {
     pub(super) options: Multipath,
     pub(super) plan: PathPlan,
-    /// How many of `plan.changes` are done.
+    /// Number of `plan.changes` that are done.
     pub(super) done: usize,
     /// Largest path ID that the peer may use, and that this end may use.
     pub(super) own_max: u32,
     pub(super) peer_max: u32,
-    /// MAX_PATH_ID.
+    /// Frame MAX_PATH_ID.
     pub(super) max_notice: Notice,
-    /// PATHS_BLOCKED with the limit at which this end was blocked.
+    /// Limit at which this end was blocked, for PATHS_BLOCKED.
     pub(super) blocked: Option<u32>,
     pub(super) blocked_notice: Notice,
     /// Path ID and sequence number of the connection IDs that are still to be issued.
     pub(super) new_ids: SmallVec<[(u8, u64); 8]>,
     /// Largest path ID for which connection IDs have been queued.
     pub(super) issued: u32,
-    /// Connection IDs of path ID 0 besides that of the handshake.
+    /// Number of connection IDs of path ID 0 besides that of the handshake.
     pub(super) first_path_ids: u64,
-    /// Paths that were opened, and given up; the first counts as opened.
+    /// Number of paths opened, and abandoned; the first counts as opened.
     pub(super) opened: u64,
     pub(super) abandoned: u64,
 }
 
 impl Management {
-    /// Both ends have `options.initial_max_path_id`, the peer `peer_max`; `first_path_ids` are issued in addition for path
-    /// ID 0.
+    /// Makes the state with the limits `options.initial_max_path_id` of this end and `peer_max` of the peer;
+    /// `first_path_ids` connection IDs are issued in addition for path ID 0.
     pub(super) fn new(options: Multipath, plan: PathPlan, peer_max: u32, first_path_ids: u8) -> Self {
         let own_max = options.initial_max_path_id;
         let mut this = Self {
@@ -194,12 +195,12 @@ impl Management {
         self.issued = self.issued.max(most);
     }
 
-    /// This end has sent a connection ID for `path` to its peer, as far as it knows.
+    /// Whether this end has sent a connection ID for `path` to its peer.
     pub(super) fn has_issued(&self, path: usize) -> bool {
         path as u32 <= self.issued && self.new_ids.iter().all(|(queued, _)| usize::from(*queued) != path)
     }
 
-    /// The next sequence number of connection IDs for `path`.
+    /// Next sequence number of connection IDs for `path`.
     pub(super) fn next_sequence(&self, path: u8) -> u64 {
         match path {
             0 => 1 + self.first_path_ids,
@@ -207,7 +208,7 @@ impl Management {
         }
     }
 
-    /// Something waits that does not belong to a path in use.
+    /// Whether a frame waits that does not belong to a path in use.
     pub(super) fn wants(&self) -> bool {
         !self.new_ids.is_empty() || [self.max_notice, self.blocked_notice].contains(&Notice::Queued)
     }
@@ -265,7 +266,7 @@ mod tests {
         path.status = PathStatus::Available;
         path.announce();
         assert_eq!((path.status_sequence, path.is_backup()), (Some(1), false));
-        // an end that avoids a path says so; its own preference stays
+        // an end that avoids a path announces it; its own preference does not change
         path.avoided = true;
         assert_eq!((path.announced(), path.is_backup()), (PathStatus::Backup, false));
     }

@@ -1,14 +1,14 @@
-//! The options of an endpoint on lab-quic: a profile with the overrides of a scenario, checked.
+//! Options of an endpoint on lab-quic: a profile with the overrides of a scenario, validated.
 //!
-//! Options that belong together follow each other where only one is given:
+//! Related options follow each other if only one is set:
 //!
-//! | given | follows |
+//! | option | consequence |
 //! |---|---|
 //! | `congestion_control` without a slow start of AIMD | no exit of slow start, one emulated connection |
 //! | a BBR, over a profile without pacing | a leaky bucket: BBR controls a rate |
-//! | `datagram_size` | the initial window, where the stack counts it in datagrams |
-//! | `initial_window` above the largest | the largest |
-//! | a receive window above the largest | the largest |
+//! | `datagram_size` | the initial window, if the stack counts it in datagrams |
+//! | `initial_window` above the maximum | the maximum |
+//! | a receive window above the maximum | the maximum |
 //! | `quic.acknowledgement` with a longer delay | `quic.max_ack_delay` |
 
 use super::config::{BUCKET, Config, InitialWindow};
@@ -22,7 +22,7 @@ use quiclab_core::{ByteCount, Problem, ProblemKind};
 
 const MAX_WINDOW: ByteCount = ByteCount::from_bytes(1 << 30);
 
-/// The complete configuration of `options`.
+/// Complete configuration of `options`.
 pub(super) fn resolve(options: &EndpointConfig) -> Result<Config, Error> {
     let profile = options.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
     let mut config =
@@ -42,7 +42,7 @@ pub(super) fn resolve(options: &EndpointConfig) -> Result<Config, Error> {
     Ok(config)
 }
 
-/// Puts what `options` set beside `quic` and congestion control into `config`.
+/// Applies `options` other than `quic` and congestion control to `config`.
 fn take_transport(options: &EndpointConfig, config: &mut Config) {
     macro_rules! take {
         ($($field:ident),+) => { $( if let Some(value) = options.$field { config.$field = value; } )+ };
@@ -96,7 +96,7 @@ fn check_acknowledgement(options: &QuicOptions, config: &mut Config) -> Result<(
     })
 }
 
-/// Receive windows at the start and at most.
+/// Checks the initial and maximum receive windows.
 fn check_receive_windows(
     options: &EndpointConfig,
     quic: &QuicOptions,
@@ -152,7 +152,7 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
     check_ecn_beta(options, config.quic.ecn, "quic.ecn", "false")
 }
 
-/// The congestion window at the start and at most, with the datagrams in effect.
+/// Checks the initial and maximum congestion window with the datagrams in effect.
 fn check_windows(options: &EndpointConfig, quic: &QuicOptions, config: &mut Config) -> Result<(), Error> {
     let datagram = config.datagram_size;
     for (field, window, max) in [
@@ -189,7 +189,7 @@ fn check_tls(tls: &Tls) -> Result<(), Error> {
     })
 }
 
-/// Why a value that QUIC version 1 takes is rejected.
+/// Reason why a value that is valid for QUIC version 1 is rejected.
 const GQUIC: &str = "`quic.version` is \"gquic-37\"";
 
 #[cfg(test)]

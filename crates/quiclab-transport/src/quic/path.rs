@@ -1,6 +1,6 @@
-//! A path: its RTT, congestion control, pacer, and the packet numbers that are sent on it.
+//! Paths: RTT, congestion control, pacer, and packet numbers sent on a path.
 //!
-//! Without Multipath QUIC there is one. Initial and Handshake packets are those of path 0.
+//! Without Multipath QUIC there is one path. Initial and Handshake packets are those of path 0.
 
 use super::Config;
 use super::config::WindowCheck;
@@ -20,33 +20,33 @@ use crate::recovery::rtt::RttEstimator;
 use quiclab_core::scheduler::PathState;
 use quiclab_core::{ByteCount, DataRate, Duration, Probability, RandomStream, RecoveryState, Time};
 
-/// What an acknowledgement has newly delivered, gathered packet by packet.
+/// Packets newly delivered by an acknowledgement, accumulated one by one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Delivered {
     pub(super) bytes: u64,
     pub(super) packets: u32,
-    /// Bytes of packets that were sent after recovery had begun: those that may grow the window.
+    /// Bytes of packets that were sent after recovery had begun: those by which the window may grow.
     pub(super) bytes_after_recovery: u64,
     pub(super) packets_after_recovery: u32,
     /// Bytes that were in flight: without those declared lost before.
     pub(super) outstanding_bytes: u64,
-    /// When the newest of them was sent, and its position.
+    /// Send time of the newest of them, and its position.
     pub(super) newest: Option<(Time, u64)>,
 }
 
-/// The instant as functions of plugins see it.
+/// Time in milliseconds for functions of plugins.
 pub(super) fn now_ms(now: Time) -> f64 {
     now.since(Time::ZERO).as_ms_f64()
 }
 
-/// An RTT as functions of plugins see it.
+/// RTT in milliseconds for functions of plugins.
 pub(super) fn ms_or_0(rtt: Option<Duration>) -> f64 {
     rtt.map_or(0.0, Duration::as_ms_f64)
 }
 
-/// One path of a connection.
+/// Path of a connection.
 pub(super) struct Path {
-    /// Application data packets of this path.
+    /// Packet number space for application data of this path.
     pub(super) space: Space,
     pub(super) rtt: RttEstimator,
     pub(super) pto: Pto,
@@ -54,47 +54,50 @@ pub(super) struct Path {
     pub(super) ecn: PathEcn,
     pub(super) controller: Box<dyn Controller>,
     pacer: Box<dyn Pacer>,
-    /// The same pacer without plugins: says what rate they replace.
+    /// The same pacer without plugins, whose rate they replace.
     native_pacer: Box<dyn Pacer>,
     /// Number of the path.
     number: usize,
     /// Bytes in flight in all packet number spaces of the path.
     pub(super) in_flight: u64,
-    /// The last send pass on this path ended because of the window or the pacer, not for want of data.
+    /// Whether the last send pass on this path ended because of the window or the pacer, not for lack of
+    /// data.
     pub(super) limited: bool,
-    /// `None` before the first recovery period.
+    /// Start of the last recovery period; `None` before the first.
     recovery_start: Option<Time>,
     in_recovery: bool,
-    /// Marks have begun the recovery period, and nothing was lost in it.
+    /// Whether marks have started the recovery period and nothing was lost in it.
     marks_alone: bool,
-    /// Packets sent on the path that counted as in flight, in all spaces: positions of the controller.
+    /// Number of packets sent on the path that counted as in flight, in all spaces: positions of the
+    /// controller.
     pub(super) sent_packets: u64,
-    /// The path is validated: it carries data.
+    /// Whether the path is validated and carries data.
     pub(super) usable: bool,
-    /// Position of the first packet whose frames have not been given to the other paths, since the path may
-    /// have failed.
+    /// Position of the first packet whose frames were not passed to the other paths when the path may have
+    /// failed.
     pub(super) left_up_to: u64,
     datagram: u64,
     window_check: WindowCheck,
-    /// `None`: a window that is not used does not grow, or without this rule.
+    /// Rule for the increase of an unused window; `None`: it does not grow, or without this rule.
     rate_limited: Option<RateLimitedIncrease>,
     /// Size of a full packet for the controller.
     mss: u64,
-    /// Largest window in use.
+    /// Maximum window in use.
     max_window: u64,
-    /// The window has reached it.
+    /// Whether the window has reached it.
     bound: bool,
-    /// The pacer takes the initial RTT before there is a sample.
+    /// Whether the pacer uses the initial RTT before the first sample.
     paces_early: bool,
-    /// Each packet costs the pacer a full one, those with acknowledgements only, too, which wait for it.
+    /// Whether each packet costs the pacer a full one, including those with acknowledgements only, which wait
+    /// for it.
     paces_packets: bool,
     pub(super) lost_packets: u64,
     pub(super) spurious_losses: u64,
     pub(super) congestion_events: u64,
     pub(super) timeouts: u64,
-    /// When the last probe timeout expired; the start of the run before the first.
+    /// Time of the last probe timeout; the start of the run before the first.
     pub(super) probed: Time,
-    /// Its place in Multipath QUIC.
+    /// State in path management of Multipath QUIC.
     pub(super) managed: Managed,
     /// Path on which its packets were last acknowledged; `None` before the first acknowledgement.
     acked_on: Option<usize>,
@@ -159,8 +162,9 @@ impl Path {
         }
     }
 
-    /// An acknowledgement has arrived on path `number`. The RTT is the sum of two one-way delays: where acknowledgements
-    /// take another way than before, its minimum is another (draft-ietf-quic-multipath-21 section 5.4).
+    /// Handles an acknowledgement received on path `number`. The RTT is the sum of two one-way delays: if
+    /// acknowledgements take another path than before, its minimum changes (draft-ietf-quic-multipath-21
+    /// section 5.4).
     pub(super) fn on_acknowledged_on(&mut self, number: usize) {
         if self.acked_on.is_some_and(|last| last != number) {
             self.rtt.on_another_way_back();
@@ -168,17 +172,17 @@ impl Path {
         self.acked_on = Some(number);
     }
 
-    /// Length of its longest datagrams.
+    /// Maximum size of its datagrams.
     pub(super) fn datagram(&self) -> u64 {
         self.datagram
     }
 
-    /// Datagrams have at most `bytes`; no more than those of the connection.
+    /// Sets the maximum size of datagrams, limited by that of the connection.
     pub(super) fn set_datagram(&mut self, bytes: u64) {
         self.datagram = bytes;
     }
 
-    /// Bytes that the window lets the next datagram have; 0: it must wait.
+    /// Maximum bytes of the next datagram by the window; 0: it must wait.
     pub(super) fn window_room(&self, now: Time, operations: &mut Operations) -> u64 {
         let (window, next) = (self.window(now, operations), self.in_flight + self.datagram);
         let open = match self.window_check {
@@ -186,11 +190,11 @@ impl Path {
             WindowCheck::Below => next < window,
             WindowCheck::Filled => return window.saturating_sub(self.in_flight).min(self.datagram),
         };
-        // a window of one datagram lets one go, whatever the rule
+        // a window of one datagram permits one, regardless of the rule
         if open || self.in_flight == 0 { self.datagram } else { 0 }
     }
 
-    /// The window of the congestion control, within the largest in use.
+    /// Window of the congestion control, within the maximum in use.
     pub(super) fn native_window(&self) -> u64 {
         self.controller.window().min(self.max_window)
     }
@@ -214,25 +218,27 @@ impl Path {
         operations.run(Operation::CongestionWindow, inputs, || native as f64) as u64
     }
 
-    /// When the pacer lets a full datagram leave; not after `now`: at once.
+    /// Time at which the pacer releases a full datagram; at once if not after `now`.
     pub(super) fn release(&self, now: Time) -> Time {
         self.pacer.release(now, self.datagram)
     }
 
-    /// When an acknowledgement of application data must leave; not after `now`: at once; `None`: nothing to acknowledge.
+    /// Time at which an acknowledgement of application data must be sent, at once if not after `now`; `None`:
+    /// nothing to acknowledge.
     pub(super) fn acknowledgement_due(&self, now: Time) -> Option<Time> {
         let due = self.space.received.due()?;
         Some(if self.paces_packets { due.max(self.release(now)) } else { due })
     }
 
-    /// A packet of application data that does not count as in flight leaves.
+    /// Handles a sent packet of application data that does not count as in flight.
     pub(super) fn on_sent_unlimited(&mut self, now: Time) {
         if self.paces_packets {
             self.pacer.on_sent(now, self.datagram);
         }
     }
 
-    /// A probe timeout has expired where that is a sign of congestion: it begins a recovery period, unless there is one.
+    /// Handles a probe timeout where that is a sign of congestion: it starts a recovery period, unless there
+    /// is one.
     pub(super) fn on_probe_timeout(&mut self, now: Time, operations: &mut Operations) {
         if self.in_recovery {
             return;
@@ -244,7 +250,7 @@ impl Path {
         self.update_pacer(now, operations);
     }
 
-    /// A packet that counts as in flight leaves.
+    /// Handles a sent packet that counts as in flight.
     pub(super) fn on_sent(&mut self, now: Time, bytes: u64) {
         self.controller.on_sent(now, bytes, self.in_flight);
         self.pacer.on_sent(now, if self.paces_packets { self.datagram } else { bytes });
@@ -255,25 +261,25 @@ impl Path {
         }
     }
 
-    /// When the present or last recovery period began; `None` before the first.
+    /// Start of the current or last recovery period; `None` before the first.
     pub(super) fn recovery_start(&self) -> Option<Time> {
         self.recovery_start
     }
 
     /// Whether a packet sent at `sent` belongs to a recovery period that has begun: it neither starts another
-    /// nor lets the window grow (RFC 9002 sections 7.3.2 and B.5).
+    /// nor increases the window (RFC 9002 sections 7.3.2 and B.5).
     pub(super) fn is_before_recovery(&self, sent: Time) -> bool {
         self.recovery_start.is_some_and(|start| sent <= start)
     }
 
-    /// Packets of `bytes` are lost: they are no longer in flight.
+    /// Removes lost packets of `bytes` from those in flight.
     pub(super) fn on_lost(&mut self, packets: u64, bytes: u64) {
         self.lost_packets += packets;
         self.rate.on_lost(bytes);
         self.in_flight -= bytes;
     }
 
-    /// Of the packets that are lost, those that congestion control is to know of were sent up to `newest`.
+    /// Handles congestion by losses; those that count for congestion control were sent up to `newest`.
     pub(super) fn on_congestion(&mut self, now: Time, newest: Time, persistent: bool) {
         let starts = self.begin_recovery(now, newest);
         let event = self.congestion_event(now, false);
@@ -281,7 +287,8 @@ impl Path {
         if persistent {
             self.rtt.on_persistent_congestion();
             self.controller.on_timeout(&CongestionEvent { persistent, ..event }, starts);
-            // "congestion_recovery_start_time = 0" (RFC 9002 appendix B.8): what is acknowledged now lets the window grow
+            // "congestion_recovery_start_time = 0" (RFC 9002 appendix B.8): packets acknowledged now increase
+            // the window
             (self.recovery_start, self.in_recovery) = (None, false);
         } else if starts {
             self.controller.on_congestion(&event);
@@ -290,8 +297,8 @@ impl Path {
         }
     }
 
-    /// An acknowledgement of `delivered` says that packets were marked, which were sent up to `newest` (RFC 9002 appendix
-    /// B.7).
+    /// Handles marks of packets sent up to `newest`, reported by an acknowledgement of `delivered` (RFC 9002
+    /// appendix B.7).
     pub(super) fn on_marks(&mut self, now: Time, delivered: &Delivered, marked: u64) {
         let Some((newest, position)) = delivered.newest else { return };
         self.controller.on_marks(&Marks {
@@ -308,7 +315,7 @@ impl Path {
         }
     }
 
-    /// A recovery period begins, unless what was sent up to `newest` belongs to one that has begun.
+    /// Starts a recovery period, unless packets sent up to `newest` belong to one that has started.
     fn begin_recovery(&mut self, now: Time, newest: Time) -> bool {
         let starts = !self.is_before_recovery(newest);
         if starts {
@@ -328,8 +335,9 @@ impl Path {
         }
     }
 
-    /// Tells the controller what an acknowledgement has delivered; `lost_bytes` were found lost by it,
-    /// `rtt` is its RTT sample as congestion control takes it: aioquic's estimator keeps another (`RttEstimator::latest`).
+    /// Passes the packets delivered by an acknowledgement to the controller; it declared `lost_bytes` lost,
+    /// `rtt` is its RTT sample for congestion control: aioquic's estimator keeps another
+    /// (`RttEstimator::latest`).
     pub(super) fn on_delivered(
         &mut self,
         now: Time,
@@ -377,13 +385,13 @@ impl Path {
         self.bound |= self.controller.window() >= self.max_window;
     }
 
-    /// The largest window, if it has bound.
+    /// Warning about the maximum window, if it was reached.
     pub(super) fn warning(&self) -> Option<String> {
         let bound = self.bound.then_some(self.max_window).or_else(|| self.controller.bound_window());
         bound.map(|bytes| bound_window_warning(bytes, self.mss))
     }
 
-    /// Window, RTT or the controller's rate may have changed: the pacer learns them.
+    /// Passes window, RTT and the controller's rate to the pacer.
     pub(super) fn update_pacer(&mut self, now: Time, operations: &mut Operations) {
         let rate = self.controller.pacing_rate();
         let input = PacingInput {
@@ -402,7 +410,7 @@ impl Path {
         self.pacer.update(now, &input);
     }
 
-    /// The rate that a plugin wants; `None`: that of the pacer itself.
+    /// Pacing rate of a plugin; `None`: that of the pacer itself.
     fn asked_rate(
         &mut self,
         now: Time,
@@ -428,8 +436,8 @@ impl Path {
         (wanted != native).then(|| DataRate::from_bits_per_second(wanted as u64))
     }
 
-    /// The path as a scheduler sees it. Its loss is that since it exists, its rate that of a controller that
-    /// has one.
+    /// State of the path for a scheduler. Its loss is that of its whole life, its rate that of a controller
+    /// that has one.
     pub(super) fn state(&self, usable: bool, has_room: bool) -> PathState {
         let srtt = self.rtt.smoothed_or_initial();
         let loss = self.lost_packets as f64 / self.sent_packets.max(1) as f64;
@@ -447,7 +455,7 @@ impl Path {
         }
     }
 
-    /// The path as the controllers of the others see it.
+    /// State of the path for the controllers of the others.
     pub(super) fn view(&self) -> PathView {
         PathView {
             window: self.controller.window(),

@@ -1,4 +1,4 @@
-//! What profiles change about a path: whether the pacer counts packets, and what a probe timeout means.
+//! Effects of profiles on a path: whether the pacer counts packets, and the meaning of a probe timeout.
 
 use super::*;
 use crate::quic::config::{Fixed, test_config};
@@ -7,7 +7,7 @@ fn ms(millis: u64) -> Time {
     Time::ZERO + Duration::from_millis(millis)
 }
 
-/// A path with a window of 10 datagrams, a bucket of one, and an RTT of 100 ms: a datagram each 10 ms.
+/// Path with a window of 10 datagrams, a bucket of one, and an RTT of 100 ms: a datagram each 10 ms.
 fn path(paces_packets: bool) -> Path {
     let fixed = Fixed { paces_packets, ..Fixed::DEFAULTS };
     let config = Config { pacing: Pacing::leaky_bucket(1.0, 1), fixed, ..test_config() };

@@ -1,16 +1,16 @@
 //! Profiles: the values of published QUIC stacks, each with its source. One file for each stack.
 //!
-//! `options/quic.rs` and `config.rs` define values with their defaults; a profile has those that were read in a
-//! stack, or assumed, with the source of each. The configuration of a profile and the rows of its documentation
-//! both come from these. A release that differs in a few values names the profile that it is based on.
+//! `options/quic.rs` and `config.rs` define values with their defaults; a profile has those that were read in
+//! a stack, or assumed, with the source of each. The configuration of a profile and the rows of its
+//! documentation both come from these. A release that differs in a few values names its base profile.
 //!
-//! A source names file, function or constant and version. "Assumed" says that a value could not be read, and
-//! why it is what it is. Three things are the same everywhere, for a comparison of stacks and not of set-ups:
-//! the certificate chain (3000 B: a leaf and an intermediate with ECDSA keys and their signatures; the test
-//! certificates that come with the stacks have 300 B to 1500 B), no resumption, and TLS 1.3.
+//! A source names file, function or constant and version. "Assumed" means that a value could not be read, and
+//! gives the reason for it. Three things are equal in all profiles, for a comparison of stacks and not of
+//! set-ups: the certificate chain (3000 B: a leaf and an intermediate with ECDSA keys and their signatures;
+//! the test certificates of the stacks have 300 B to 1500 B), no resumption, and TLS 1.3.
 //!
-//! Not modelled, of all stacks: path MTU discovery (`datagram_size` is what it finds), Retry, spurious-loss
-//! undo, skipped packet numbers, and GREASE. What else is not, the module of each stack says.
+//! Not modelled, of all stacks: path MTU discovery (`datagram_size` is its result), Retry, spurious-loss
+//! undo, skipped packet numbers, and GREASE. The module of each stack lists further omissions.
 
 mod aioquic;
 mod chromium;
@@ -29,8 +29,8 @@ use crate::options::{
 use crate::profile::{OptionRow, UNLIMITED, Value, table, value};
 use quiclab_core::Duration;
 
-/// Profile of an endpoint that names none: plain RFC values, since an endpoint that stands for no stack in
-/// particular should behave as the RFCs say, and stay as it is when stacks change.
+/// Profile of an endpoint that names none: plain RFC values, since an endpoint that represents no stack in
+/// particular should behave as in the RFCs, and not change when stacks do.
 pub const DEFAULT_PROFILE: &str = "rfc9002";
 
 /// All profiles; the default first, then by stack, the oldest release first.
@@ -48,18 +48,18 @@ const PROFILES: [&Profile; 11] = [
     &quinn::QUINN,
 ];
 
-/// A published stack.
+/// Published stack.
 struct Profile {
     name: &'static str,
-    /// What it stands for, in a sentence.
+    /// Stack that it represents, in a sentence.
     description: &'static str,
-    /// Where the values are that [`Profile::values`] does not have.
+    /// Profile with the values that [`Profile::values`] does not have.
     base: Option<&'static Profile>,
     values: &'static [Value<Config>],
 }
 
 impl Profile {
-    /// The value that it lists itself, or that its base does.
+    /// Value that it lists itself, or that its base lists.
     fn value(&self, key: &str) -> Option<&Value<Config>> {
         let own = self.values.iter().find(|value| value.key == key);
         own.or_else(|| self.base?.value(key))
@@ -74,8 +74,8 @@ impl Profile {
     }
 }
 
-/// `profile! { /// What. NAME: "name", "description"; field = value, "source"; ... }`, with `, base OTHER` after the
-/// description where it differs from another profile in a few values.
+/// Declares a profile: `profile! { /// Meaning. NAME: "name", "description"; field = value, "source"; ... }`,
+/// with `, base OTHER` after the description if it differs from another profile in a few values.
 macro_rules! profile {
     (
         $(#[$doc:meta])+
@@ -98,13 +98,13 @@ pub fn profiles() -> impl Iterator<Item = &'static str> {
     PROFILES.iter().map(|profile| profile.name)
 }
 
-/// What the profile `name` stands for; `None` if there is no such profile.
+/// Description of the profile `name`; `None` if there is no such profile.
 #[must_use]
 pub fn description(name: &str) -> Option<&'static str> {
     by_name(name).map(|profile| profile.description)
 }
 
-/// What the profile `name` sets; `None` if there is no such profile.
+/// Values of the profile `name`; `None` if there is no such profile.
 #[must_use]
 pub fn rows(name: &str) -> Option<Vec<OptionRow>> {
     let profile = by_name(name)?;
@@ -116,7 +116,7 @@ pub fn rows(name: &str) -> Option<Vec<OptionRow>> {
     Some(rows.collect())
 }
 
-/// The configuration of the profile `name`; `None` if there is no such profile.
+/// Configuration of the profile `name`; `None` if there is no such profile.
 pub(super) fn find(name: &str) -> Option<Config> {
     by_name(name).map(Profile::config)
 }

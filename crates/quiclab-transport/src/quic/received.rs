@@ -1,11 +1,11 @@
-//! What has arrived in a packet number space, and when to acknowledge it (RFC 9000 section 13.2).
+//! Packets received in a packet number space, and their acknowledgement (RFC 9000 section 13.2).
 //!
-//! | What | Here | RFC 9000 |
+//! | Aspect | Here | RFC 9000 |
 //! | --- | --- | --- |
 //! | ranges kept | the newest `most_ranges` | section 13.2.3: "limits the number of ACK Ranges" |
-//! | packets in or below a forgotten range | count as duplicates | "MUST retain an ACK Range unless it can ensure that it will not subsequently accept packets with numbers in that range" |
+//! | packets in or below a dropped range | count as duplicates | "MUST retain an ACK Range unless it can ensure that it will not subsequently accept packets with numbers in that range" |
 //! | ranges in a frame | the largest that fit | "A receiver SHOULD include an ACK Range containing the largest received packet number in every ACK frame" |
-//! | a packet out of order | any but the one after the largest; the first never is | section 13.2.1 |
+//! | a packet out of order | any except the one after the largest; never the first | section 13.2.1 |
 //! | ECN counts | of all packets of the space, once one was ECN-capable | section 13.4.1 |
 
 #[cfg(test)]
@@ -16,30 +16,31 @@ use crate::range_set::RangeSet;
 use quiclab_core::quic::{AckFrame, EcnCounts, varint_length};
 use quiclab_core::{Duration, Ecn, Time};
 
-/// ACK Delay is counted in 2^3 microseconds (RFC 9000 section 18.2, ack_delay_exponent).
+/// Unit of ACK Delay: 2^3 microseconds (RFC 9000 section 18.2, ack_delay_exponent).
 const DELAY_UNIT_NS: u64 = 8_000;
 
-/// Packets that arrived in one space.
+/// Packets received in a space.
 pub(crate) struct Received {
     policy: Box<dyn AckPolicy>,
     ranges: RangeSet,
     most_ranges: usize,
-    /// What is below it counts as arrived.
+    /// Number below which all count as received.
     forgotten: u64,
-    /// Largest number that arrived, and when; `None`: nothing has arrived.
+    /// Largest number received, and its time; `None`: none.
     largest: Option<(u64, Time)>,
-    /// Packets that were ECN-capable, by their field.
+    /// Number of ECN-capable packets, by their field.
     ecn: EcnCounts,
-    /// Ack-eliciting packets since the last acknowledgement.
+    /// Number of ack-eliciting packets since the last acknowledgement.
     unacknowledged: u32,
-    /// The last packet was not the next one.
+    /// Whether the last packet was out of order.
     out_of_order: bool,
-    /// When an acknowledgement must leave, instead of when the policy says.
+    /// Time at which an acknowledgement must be sent, instead of that of the policy.
     asked_due: Option<Time>,
 }
 
 impl Received {
-    /// Nothing has arrived; at most `most_ranges` ranges are kept (0 counts as 1), the newest ones.
+    /// Makes the state before the first packet; it keeps the newest ranges, at most `most_ranges` (0 counts
+    /// as 1).
     pub(crate) fn new(policy: Box<dyn AckPolicy>, most_ranges: u32) -> Self {
         Self {
             policy,
@@ -54,7 +55,7 @@ impl Received {
         }
     }
 
-    /// Whether packet `number` has arrived before, or is too old to tell: it must be ignored (RFC 9000
+    /// Whether packet `number` was received before, or is too old to be known, and must be ignored (RFC 9000
     /// section 12.3).
     pub(crate) fn is_duplicate(&self, number: u64) -> bool {
         // the next packet in order needs no search
@@ -62,7 +63,8 @@ impl Received {
             && (number < self.forgotten || self.ranges.contains(number))
     }
 
-    /// Packet `number`, not a duplicate, has arrived with the ECN field `field`; `srtt` as this end knows it.
+    /// Handles packet `number`, not a duplicate, received with the ECN field `field`; `srtt` as measured by
+    /// this end.
     pub(crate) fn on_packet(
         &mut self,
         now: Time,
@@ -96,43 +98,45 @@ impl Received {
         }
     }
 
-    /// The policy, for ACK_FREQUENCY and IMMEDIATE_ACK.
+    /// Policy, for ACK_FREQUENCY and IMMEDIATE_ACK.
     pub(crate) fn policy(&mut self) -> &mut dyn AckPolicy {
         self.policy.as_mut()
     }
 
-    /// When an acknowledgement must leave; not after now: at once; `None`: none is due.
+    /// Time at which an acknowledgement must be sent, at once if it is not in the future; `None`: none is
+    /// due.
     pub(crate) fn due(&self) -> Option<Time> {
         self.asked_due.or_else(|| self.policy.due())
     }
 
-    /// When the policy alone would acknowledge.
+    /// Time at which the policy alone would acknowledge.
     pub(crate) fn native_due(&self) -> Option<Time> {
         self.policy.due()
     }
 
-    /// An acknowledgement must leave at `due`, whatever the policy says, or at an earlier such time that an
-    /// earlier packet was given.
+    /// Requires an acknowledgement at `due`, regardless of the policy, or at the earlier time required by an
+    /// earlier packet.
     pub(crate) fn ask_due(&mut self, due: Time) {
         if self.asked_due.is_some() || self.policy.due() != Some(due) {
             self.asked_due = Some(self.asked_due.map_or(due, |earlier| earlier.min(due)));
         }
     }
 
-    /// Ack-eliciting packets since the last acknowledgement, and whether the last one was out of order.
+    /// Number of ack-eliciting packets since the last acknowledgement, and whether the last one was out of
+    /// order.
     pub(crate) fn unacknowledged(&self) -> (u32, bool) {
         (self.unacknowledged, self.out_of_order)
     }
 
-    /// Whether an ack-eliciting packet has not been acknowledged: an acknowledgement may ride with a packet
-    /// that is sent anyway.
+    /// Whether an ack-eliciting packet has not been acknowledged: an acknowledgement may be bundled with
+    /// another packet.
     pub(crate) fn is_pending(&self) -> bool {
         self.due().is_some()
     }
 
-    /// The frame that acknowledges everything, with as many ranges as fit into `room` bytes (RFC 9000
-    /// section 19.3); `None`: nothing has arrived that is not forgotten, or it does not fit. The caller
-    /// tells [`Received::on_ack_sent`] when it has left.
+    /// Frame that acknowledges all packets, with as many ranges as fit into `room` bytes (RFC 9000 section
+    /// 19.3); `None`: no range is kept, or it does not fit. The caller calls [`Received::on_ack_sent`] when
+    /// it is sent.
     pub(crate) fn ack_frame(&self, now: Time, room: usize) -> Option<AckFrame> {
         let (largest, arrived) = self.largest?;
         let mut ranges = self.ranges.iter().rev().map(|range| range.start..=range.end - 1);
@@ -164,14 +168,14 @@ impl Received {
         Some(frame)
     }
 
-    /// An acknowledgement has left.
+    /// Handles an acknowledgement that was sent.
     pub(crate) fn on_ack_sent(&mut self, now: Time) {
         (self.unacknowledged, self.asked_due) = (0, None);
         self.policy.on_ack_sent(now);
     }
 
-    /// The peer has received an acknowledgement of everything up to `largest`: what it said need not be
-    /// said again (RFC 9000 section 13.2.4). Ranges that end there or before are forgotten.
+    /// Handles the acknowledgement of an ACK frame up to `largest`, which need not be repeated (RFC 9000
+    /// section 13.2.4): removes ranges that end there or before.
     pub(crate) fn forget_up_to(&mut self, largest: u64) {
         while self.ranges.first().is_some_and(|range| range.end - 1 <= largest) {
             self.forget_first();

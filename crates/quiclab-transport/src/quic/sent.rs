@@ -1,4 +1,4 @@
-//! What a packet that was sent carried: what becomes of it when it is acknowledged or lost.
+//! Content of sent packets, and its handling when they are acknowledged or lost.
 
 use crate::workload::StreamId;
 use smallvec::SmallVec;
@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 /// Content of a packet in flight.
 pub(crate) type Content = SmallVec<[SentFrame; 1]>;
 
-/// A frame of a packet in flight, as far as anything follows from its acknowledgement or loss.
+/// Frame of a packet in flight whose acknowledgement or loss has an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SentFrame {
     /// Data of a stream.
@@ -21,7 +21,7 @@ pub(crate) enum SentFrame {
         offset: u64,
         length: u16,
     },
-    /// An acknowledgement of everything up to `largest`: once it has arrived, older ranges may be forgotten.
+    /// Acknowledgement of packets up to `largest`: once it is acknowledged, older ranges may be removed.
     Ack {
         path: u8,
         largest: u64,
@@ -55,7 +55,7 @@ pub(crate) enum SentFrame {
     AckFrequency {
         sequence: u64,
     },
-    /// A DATAGRAM frame: not sent again (RFC 9221 section 5.2).
+    /// DATAGRAM frame: not retransmitted (RFC 9221 section 5.2).
     Datagram {
         number: u64,
     },
@@ -84,7 +84,7 @@ pub(crate) enum SentFrame {
 }
 
 impl SentFrame {
-    /// Whether it is about paths: see `connection/manage.rs`.
+    /// Whether it is a frame about paths: see `connection/manage.rs`.
     pub(crate) fn is_of_management(&self) -> bool {
         matches!(
             self,
@@ -97,8 +97,8 @@ impl SentFrame {
         )
     }
 
-    /// Whether a packet with this content carried DATAGRAM frames, and besides them acknowledgements at most: nothing
-    /// of it is sent again.
+    /// Whether a packet with this content had only DATAGRAM frames, and possibly acknowledgements: nothing of
+    /// it is retransmitted.
     pub(crate) fn are_datagrams_alone(content: &[Self]) -> bool {
         let datagram = |frame: &Self| matches!(frame, Self::Datagram { .. });
         content.iter().any(datagram)

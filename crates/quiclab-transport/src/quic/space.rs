@@ -1,4 +1,4 @@
-//! A packet number space: what was sent and what became of it, what arrived (RFC 9000 section 12.3).
+//! Packet number space: packets sent and their state, packets received (RFC 9000 section 12.3).
 
 use super::Config;
 use super::received::Received;
@@ -9,30 +9,30 @@ use crate::recovery::threshold::{LossDetection, Thresholds};
 use quiclab_core::quic::{EcnCounts, PacketFormat};
 use quiclab_core::{Role, Time};
 
-/// One space of a connection, or of a path of it.
+/// Packet number space of a connection, or of one of its paths.
 pub(super) struct Space {
     pub(super) sent: LossDetection<Content>,
     pub(super) received: Received,
     pub(super) persistent: PersistentCongestion,
-    /// Packets to send although the window is full: a probe timeout expired.
+    /// Number of packets to send regardless of the window after a probe timeout.
     pub(super) probes: u32,
-    /// Packets sent in a row that asked for no acknowledgement.
+    /// Number of consecutive packets sent that were not ack-eliciting.
     pub(super) lone_acks: u32,
-    /// When a packet was last newly acknowledged; the start of the run before the first.
+    /// Time at which a packet was last newly acknowledged; the start of the run before the first.
     pub(super) acked: Time,
-    /// What the peer has reported of the ECN fields of packets.
+    /// ECN counts reported by the peer.
     pub(super) ecn: EcnCounts,
     next_number: u64,
 }
 
 impl Space {
-    /// The space of Initial or Handshake packets: every packet is acknowledged at once (RFC 9000 section
-    /// 13.2.1).
+    /// Makes the space of Initial or Handshake packets: every packet is acknowledged at once (RFC 9000
+    /// section 13.2.1).
     pub(super) fn of_handshake(config: &Config) -> Self {
         Self::new(config, Received::new(Box::new(Every::packet()), config.quic.ack_ranges))
     }
 
-    /// The space of a path for application data.
+    /// Makes the space of a path for application data.
     pub(super) fn of_application(config: &Config) -> Self {
         let policy = acknowledgement::build(&config.quic.acknowledgement);
         Self::new(config, Received::new(policy, config.quic.ack_ranges))
@@ -62,14 +62,14 @@ impl Space {
         self.next_number
     }
 
-    /// The number of the next packet is used.
+    /// Takes the number of the next packet.
     pub(super) fn take_number(&mut self) -> u64 {
         self.next_number += 1;
         self.next_number - 1
     }
 
-    /// Bytes of the packet number of the next packet: the fewest from which the peer can restore it, with
-    /// twice as many numbers as are in flight (RFC 9000 section 17.1), or as configured.
+    /// Length in bytes of the next packet number: the minimum from which the peer can decode it, with twice
+    /// as many numbers as are in flight (RFC 9000 section 17.1), or as configured.
     pub(super) fn number_length(&self, config: &Config) -> u8 {
         use crate::options::QuicVersion::V1;
         if let Some(length) = config.quic.packet_number {
@@ -89,7 +89,7 @@ impl Space {
     }
 }
 
-/// How packets of an end are written, but for the length of the number.
+/// Format of packets of an end, except the length of the packet number.
 pub(super) fn format(config: &Config, role: Role, peer_id: u8, number_length: u8) -> PacketFormat {
     use crate::options::QuicVersion;
     use quiclab_core::quic::Wire;

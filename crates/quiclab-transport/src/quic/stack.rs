@@ -1,4 +1,4 @@
-//! lab-quic in the catalogue, and how an endpoint of it is made.
+//! Entry of lab-quic in the catalogue, and construction of its endpoints.
 
 use super::carrier::LabCarrier;
 use super::config::Config;
@@ -34,7 +34,7 @@ static INFO: LazyLock<StackInfo> = LazyLock::new(|| StackInfo {
     tunnels: true,
 });
 
-/// QUIC, its parts exchangeable.
+/// QUIC with replaceable parts.
 pub struct LabQuic;
 
 impl NativeStack for LabQuic {
@@ -42,7 +42,7 @@ impl NativeStack for LabQuic {
         &INFO
     }
 
-    /// Google QUIC has no further paths.
+    /// Validates the options; Google QUIC has one path only.
     fn validate(&self, config: &EndpointConfig) -> Result<StackAbilities, Error> {
         let config = options::resolve(config)?;
         let multipath = config.quic.version == QuicVersion::V1;
@@ -97,7 +97,7 @@ impl CarrierStack for LabQuic {
     }
 }
 
-/// A page with resources: a connection to each of its servers.
+/// Builds one side of a page with resources: a connection to each of its servers.
 fn build_page(
     identity: &EndpointIdentity,
     (config, workload): (Config, &Workload),
@@ -109,7 +109,7 @@ fn build_page(
         Problem::new(ProblemKind::Conflict, "plugins", "no functions of plugins")
             .because("a page with `workload.resources` has several connections, a function the state of one")
     })?;
-    // an observer knows one connection: that of the HTML
+    // an observer receives one connection: that of the HTML
     let mut observer = observer;
     http::build_origins(identity, workload, page_random(seed, identity), |identity, page, origin| {
         let application = page.on_streams(identity.role, origin, config.quic.version);
@@ -121,7 +121,7 @@ fn build_page(
     })
 }
 
-/// Random numbers of a path.
+/// Random stream of a path.
 fn random_of(seed: u64, identity: &EndpointIdentity, path: usize) -> RandomStream {
     match path {
         0 => RandomStream::new(seed, &identity.name),
@@ -129,7 +129,7 @@ fn random_of(seed: u64, identity: &EndpointIdentity, path: usize) -> RandomStrea
     }
 }
 
-/// A DATAGRAM frame of a frame of video must fit into a packet (RFC 9221 section 3).
+/// Checks that the DATAGRAM frames of a video frame fit into packets (RFC 9221 section 3).
 fn check_datagrams(config: &Config, identity: &EndpointIdentity, workload: &Workload) -> Result<(), Error> {
     let Workload::Live { packet_size: size, delivery: LiveDelivery::Datagrams, .. } = *workload else {
         return Ok(());
@@ -150,10 +150,11 @@ fn check_datagrams(config: &Config, identity: &EndpointIdentity, workload: &Work
     })
 }
 
-/// Type and length of a DATAGRAM frame.
+/// Bytes of type and length of a DATAGRAM frame.
 const DATAGRAM_HEADER: u64 = 3;
 
-/// What Google QUIC 37 has no frames for: datagrams, and further paths; and unidirectional streams.
+/// Rejects features for which Google QUIC 37 has no frames: datagrams, further paths, and unidirectional
+/// streams.
 fn check_gquic(identity: &EndpointIdentity, workload: &Workload) -> Result<(), Error> {
     ensure(
         !matches!(workload, Workload::Datagrams { .. } | Workload::Ping { .. } | Workload::Live { .. }),

@@ -1,16 +1,16 @@
-//! Streams: what was written, sent, acknowledged and received, flow control, and which stream sends next
-//! (RFC 9000 sections 2 to 4).
+//! Streams: data written, sent, acknowledged and received, flow control, and choice of the next stream (RFC
+//! 9000 sections 2 to 4).
 //!
-//! Data are counted, not stored. [`Streams`] is the whole: `arrive` and `transmit` are its frames in and
-//! out, `send` and `receive` the halves of one stream, `flow_control` the windows, `scheduler` the choice,
-//! `limits` how many there may be, `table` where they are, `size` the sizes of frames.
+//! Data are counted, not stored. [`Streams`] combines the parts: `arrive` and `transmit` for received and
+//! sent frames, `send` and `receive` for the halves of a stream, `flow_control` for windows, `scheduler` for
+//! the choice, `limits` for the number of streams, `table` for their storage, `size` for the sizes of frames.
 //!
-//! | What | Here |
+//! | Aspect | Here |
 //! | --- | --- |
-//! | reading | the application reads at once what arrives in order |
-//! | send window | bytes of all streams that are sent and not acknowledged; what is written waits without limit (quinn-proto bounds what is written: the same for who always writes) |
+//! | reading | the application reads data at once when they arrive in order |
+//! | send window | bytes of all streams that are sent and not acknowledged; written data wait without limit (quinn-proto bounds written data: equivalent for an application that always writes) |
 //! | a stream of the peer | exists once a frame of it or of a higher one arrives (section 2.1) |
-//! | a stream that is over in both directions | is forgotten; late frames of it are ignored |
+//! | a stream closed in both directions | is removed; late frames of it are ignored |
 //! | unidirectional streams of the peer | 100 at one time |
 //! | lost data, and FIN alone | need no credit and no room in the send window |
 
@@ -39,56 +39,57 @@ use send::SendHalf;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use table::{QueueMembership, Stream, Table};
 
-/// Unidirectional streams that the peer may have open at one time (quinn-proto's default; HTTP/3 needs 3).
+/// Maximum number of unidirectional streams that the peer may have open at one time (quinn-proto's default;
+/// HTTP/3 needs 3).
 const UNIDIRECTIONAL_STREAMS: u64 = 100;
 
-/// A place in the table of streams.
+/// Index in the table of streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Handle(u32);
 
-/// A violation by the peer (RFC 9000 section 20.1).
+/// Violation by the peer (RFC 9000 section 20.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum StreamError {
     /// FLOW_CONTROL_ERROR.
     #[error("the peer sent more than the flow-control limit {limit} allows")]
     FlowControl {
-        /// The limit in bytes.
+        /// Limit in bytes.
         limit: u64,
     },
     /// STREAM_LIMIT_ERROR.
     #[error("the peer opened stream {id}, more than the limit of {limit} streams allows")]
     StreamLimit {
-        /// Its identifier.
+        /// Identifier of the stream.
         id: u64,
-        /// Streams allowed.
+        /// Number of streams allowed.
         limit: u64,
     },
     /// STREAM_STATE_ERROR.
     #[error("the peer sent a frame for stream {id} that is not its to send")]
     StreamState {
-        /// Its identifier.
+        /// Identifier of the stream.
         id: u64,
     },
     /// FINAL_SIZE_ERROR.
     #[error("the final size of stream {id} changed")]
     FinalSize {
-        /// Its identifier.
+        /// Identifier of the stream.
         id: u64,
     },
 }
 
-/// Something the application must be told.
+/// Event for the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamEvent {
-    /// This many more bytes can be read in order; they count as read. `end`: and nothing more comes.
+    /// Further bytes can be read in order; they count as read. `end`: whether the stream has ended.
     Received { id: StreamId, bytes: u64, end: bool },
-    /// The peer has reset it.
+    /// The peer has reset the stream.
     Reset { id: StreamId },
-    /// The peer asks to stop sending.
+    /// The peer requests to stop sending.
     Stopped { id: StreamId },
-    /// Everything written to it, FIN included, is acknowledged.
+    /// All data written, including FIN, are acknowledged.
     Acknowledged { id: StreamId },
-    /// More streams may be opened than before.
+    /// The limit of streams has increased.
     Available,
 }
 
@@ -101,45 +102,47 @@ pub(crate) struct Streams {
     stream_receive_window: u64,
     max_stream_receive_window: u64,
     send_window: u64,
-    /// Age of the stream whose data the last probe of a timeout sent again, and where they end; `None`: none yet.
+    /// Age of the stream whose data the last probe of a timeout sent again, and the end of these data;
+    /// `None`: none yet.
     probed: Option<(u64, u64)>,
 
     table: Table,
-    /// Streams known so far: the age of the next.
+    /// Number of streams so far, which is the age of the next.
     ages: u64,
-    /// Streams that have anything to send. While only credit of the connection is missing they stay here,
-    /// and `resend` is looked at instead.
+    /// Streams that have anything to send. While only credit of the connection is missing, they remain here,
+    /// and `resend` is used instead.
     ready: Scheduler,
-    /// Those of them that have something to send that needs no credit.
+    /// Streams with data to send that need no credit.
     resend: Scheduler,
-    /// The stream that sent last.
+    /// Stream that sent last.
     previous: Option<StreamId>,
-    /// Streams about which there are frames to send, by age.
+    /// Streams with control frames to send, by age.
     control: BTreeSet<(u64, Handle)>,
-    /// Streams with new data that their own limits let go, and those with new data that they stop.
+    /// Number of streams with new data that their limits permit, and of those with new data that they block.
     fresh: usize,
     blocked: usize,
 
-    /// The peer's limit for the connection.
+    /// Limit of the peer for the connection.
     credit: Credit,
     /// Bytes sent and not acknowledged, each counted once, without those of streams that were reset.
     unacked: u64,
     window: ReceiveWindow,
     /// Bidirectional and unidirectional streams that this end opens.
     opening: [LocalStreams; 2],
-    /// And those that the peer opens.
+    /// Bidirectional and unidirectional streams that the peer opens.
     accepting: [PeerStreams; 2],
-    /// The peer's parameters, or those remembered; `None`: nothing may be sent yet.
+    /// Parameters of the peer, or those remembered; `None`: nothing may be sent yet.
     peer: Option<TransportParameters>,
-    /// Those of this connection; `None`: they have not arrived.
+    /// Parameters of the peer in this connection; `None`: not received yet.
     arrived: Option<TransportParameters>,
     events: VecDeque<StreamEvent>,
-    /// What the peer's application says of streams, if it says anything.
+    /// Labels of streams from the peer's application.
     labels: BTreeMap<StreamId, u64>,
 }
 
 impl Streams {
-    /// No streams; `remembered` are the peer's parameters from an earlier connection (0-RTT).
+    /// Makes the state without streams; `remembered` are the peer's parameters from an earlier connection
+    /// (0-RTT).
     pub(crate) fn new(config: &Config, role: Role, remembered: Option<&TransportParameters>) -> Self {
         let connection_receive_window = config.connection_receive_window.bytes();
         let max_streams = [config.quic.max_streams, UNIDIRECTIONAL_STREAMS];
@@ -186,7 +189,7 @@ impl Streams {
         streams
     }
 
-    /// What this end tells its peer; the fields about streams and data.
+    /// Sets the fields about streams and data in the parameters for the peer.
     pub(crate) fn parameters(&self, parameters: &mut TransportParameters) {
         let stream = self.new_window().limit();
         parameters.max_data =
@@ -198,8 +201,8 @@ impl Streams {
             self.accepting.map(|accepting| accepting.first_limit());
     }
 
-    /// The peer's parameters have arrived. Where parameters were remembered, limits only grow (RFC 9000
-    /// section 7.4.1) unless [`Streams::on_early_data_rejected`] is called, before or after this.
+    /// Handles the peer's parameters. If parameters were remembered, limits only increase (RFC 9000 section
+    /// 7.4.1) unless [`Streams::on_early_data_rejected`] is called, before or after this.
     pub(crate) fn on_parameters(&mut self, peer: &TransportParameters) {
         self.arrived = Some(peer.clone());
         match self.peer.take() {
@@ -208,9 +211,9 @@ impl Streams {
         }
     }
 
-    /// The peer sends 0-RTT within these limits, and the server accepts it: "the server MUST NOT reduce any
-    /// limits or alter any values that might be violated by the client with its 0-RTT data" (RFC 9000 section
-    /// 7.4.1).
+    /// Keeps at least these limits, within which the peer sends 0-RTT that the server accepts: "the server
+    /// MUST NOT reduce any limits or alter any values that might be violated by the client with its 0-RTT
+    /// data" (RFC 9000 section 7.4.1).
     pub(crate) fn keep_remembered(&mut self, remembered: &TransportParameters) {
         self.window.keep(remembered.max_data);
         self.stream_receive_window = self.stream_receive_window.max(remembered.max_stream_data_bidi_remote);
@@ -219,7 +222,7 @@ impl Streams {
         self.accepting.iter_mut().zip(limits).for_each(|(accepting, limit)| accepting.keep(limit));
     }
 
-    /// Limits that hold until the peer's parameters arrive.
+    /// Sets the limits that apply until the peer's parameters arrive.
     pub(crate) fn remember(&mut self, remembered: &TransportParameters) {
         if self.arrived.is_none() {
             self.adopt(remembered);
@@ -247,7 +250,7 @@ impl Streams {
 
     // the application
 
-    /// Opens a stream; `None`: the peer's limit does not allow it now.
+    /// Opens a stream; `None`: the peer's limit does not permit it now.
     pub(crate) fn open(&mut self, bidirectional: bool) -> Option<StreamId> {
         let index = self.opening[usize::from(!bidirectional)].open()?;
         let id = StreamId::new(index, self.is_server, bidirectional);
@@ -255,24 +258,24 @@ impl Streams {
         Some(id)
     }
 
-    /// The application writes `bytes`; `u64::MAX`: without end. Like all that follows, without effect on a
-    /// stream that is over.
+    /// Writes `bytes` of the application; `u64::MAX`: without end. Like the methods below, it has no effect
+    /// on a closed stream.
     pub(crate) fn write(&mut self, id: StreamId, bytes: u64) {
         self.with_send(id, |send| send.write(bytes));
     }
 
-    /// The application has written everything.
+    /// Ends the sending half: the application has written all data.
     pub(crate) fn finish(&mut self, id: StreamId) {
         self.with_send(id, SendHalf::finish);
     }
 
-    /// The application gives its sending half up: RESET_STREAM. No [`StreamEvent::Acknowledged`] follows.
+    /// Resets the sending half: RESET_STREAM. No [`StreamEvent::Acknowledged`] follows.
     pub(crate) fn reset(&mut self, id: StreamId) {
         let given_up = self.with_send(id, SendHalf::reset).flatten();
         self.unacked -= given_up.unwrap_or(0);
     }
 
-    /// When it is sent ([`crate::options::StreamScheduler::Priority`]).
+    /// Sets the priority ([`crate::options::StreamScheduler::Priority`]).
     pub(crate) fn set_priority(&mut self, id: StreamId, priority: Priority) {
         let Some(handle) = self.table.find(id) else { return };
         let listed = &mut self.table.get_mut(handle).listed;
@@ -283,32 +286,32 @@ impl Streams {
         self.refresh(handle);
     }
 
-    /// What the application says of it to its peer; 0: nothing.
+    /// Sets the label of the stream for the peer; 0: none.
     pub(crate) fn set_label(&mut self, id: StreamId, label: u64) {
         if let Some(handle) = self.table.find(id) {
             self.table.get_mut(handle).label = label;
         }
     }
 
-    /// What the peer's application says of it; 0: nothing, or it has not arrived.
+    /// Label of the stream from the peer's application; 0: none, or not received yet.
     pub(crate) fn label(&self, id: StreamId) -> u64 {
         self.labels.get(&id).copied().unwrap_or(0)
     }
 
-    /// Bytes that were written and not sent yet, on all streams.
+    /// Bytes written and not sent yet, on all streams.
     pub(crate) fn unsent(&self) -> u64 {
         let halves = self.table.handles().filter_map(|handle| self.table.get(handle).send.as_ref());
         halves.fold(0, |sum, send| sum.saturating_add(send.unsent()))
     }
 
-    /// The next thing to tell the application.
+    /// Takes the next event for the application.
     pub(crate) fn next_event(&mut self) -> Option<StreamEvent> {
         self.events.pop_front()
     }
 
-    // what all parts need
+    // common to all parts
 
-    /// Something with the sending half of a stream, if it has one.
+    /// Applies `change` to the sending half of a stream, if it has one.
     fn with_send<T>(&mut self, id: StreamId, change: impl FnOnce(&mut SendHalf) -> T) -> Option<T> {
         let handle = self.table.find(id)?;
         let result = self.table.get_mut(handle).send.as_mut().map(change);
@@ -316,7 +319,7 @@ impl Streams {
         result
     }
 
-    /// The next stream of its kind exists.
+    /// Adds the next stream of its kind.
     fn add(&mut self, id: StreamId) -> Handle {
         let is_mine = self.is_mine(id);
         let (sends, receives) = (is_mine || id.is_bidirectional(), !is_mine || id.is_bidirectional());
@@ -342,7 +345,7 @@ impl Streams {
         id.is_of_server() == self.is_server
     }
 
-    /// The peer's first limit for what this end sends on a stream.
+    /// Initial limit of the peer for data of this end on a stream.
     fn stream_limit(&self, id: StreamId) -> u64 {
         self.peer.as_ref().map_or(0, |peer| match (id.is_bidirectional(), self.is_mine(id)) {
             (true, true) => peer.max_stream_data_bidi_remote,
@@ -351,26 +354,26 @@ impl Streams {
         })
     }
 
-    /// Bytes that may be sent for the first time: the connection's credit, and the room in the send window.
+    /// New bytes that may be sent: minimum of the connection's credit and the room in the send window.
     fn new_credit(&self) -> u64 {
         self.credit.remaining().min(self.send_window.saturating_sub(self.unacked))
     }
 
-    /// This end may open more streams.
+    /// Raises the limit of streams that this end may open.
     fn allow_streams(&mut self, bidirectional: bool, limit: u64) {
         let opening = &mut self.opening[usize::from(!bidirectional)];
         let before = opening.limit;
         if opening.raise(limit) {
             self.events.push_back(StreamEvent::Available);
         }
-        // streams that a rejection of 0-RTT left without permission
+        // streams that a rejection of 0-RTT left without credit
         for index in before..opening.limit.min(opening.next) {
             let id = StreamId::new(index, self.is_server, bidirectional);
             self.table.find(id).into_iter().for_each(|handle| self.refresh(handle));
         }
     }
 
-    /// Lists a stream anew after any change of it; a stream that is over is forgotten.
+    /// Updates the lists of a stream after a change; a closed stream is removed.
     fn refresh(&mut self, handle: Handle) {
         let is_server = self.is_server;
         let stream = self.table.get_mut(handle);
@@ -407,14 +410,14 @@ impl Streams {
             let id = stream.id;
             self.table.remove(handle);
             if is_mine && self.wire == Wire::Gquic37 {
-                // nothing tells that another may be opened
+                // no frame reports that another may be opened
                 self.allow_streams(id.is_bidirectional(), self.opening[direction].limit + 1);
             }
         }
     }
 }
 
-/// The parameters that arrived, with the limits that were remembered where these are higher.
+/// Parameters received, with the remembered limits where these are higher.
 fn largest(remembered: &TransportParameters, arrived: &TransportParameters) -> TransportParameters {
     let mut largest = arrived.clone();
     for (limit, before) in [
@@ -430,7 +433,7 @@ fn largest(remembered: &TransportParameters, arrived: &TransportParameters) -> T
     largest
 }
 
-/// Puts a stream on a list or takes it off.
+/// Adds a stream to a list or removes it.
 fn list(
     scheduler: &mut Scheduler,
     place: &mut Option<scheduler::SchedulingKey>,

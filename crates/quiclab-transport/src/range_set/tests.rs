@@ -1,4 +1,4 @@
-//! By hand, and against a set of numbers.
+//! Cases by hand, and comparison with a set of numbers.
 
 use super::*;
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn what_touches_is_one_range() {
     assert_eq!(ranges(&set), vec![0..30]);
 }
 
-/// 8 to 35 are 27 numbers; 8, 9 (of 0..10), 12 to 14, 20 to 29 were there: 15 of them.
+/// 8 to 35 are 27 numbers; 8, 9 (of 0..10), 12 to 14, 20 to 29 were in the set: 15 of them.
 #[test]
 fn a_range_swallows_others() {
     let mut set = set(&[0..10, 12..15, 20..30, 50..60]);

@@ -1,23 +1,24 @@
-//! Delivery rate: how fast the network takes what is sent (draft-cheng-iccrg-delivery-rate-estimation
+//! Delivery rate: rate at which the network delivers packets (draft-cheng-iccrg-delivery-rate-estimation
 //! section 3; Linux net/ipv4/tcp_rate.c).
 //!
-//! Each packet notes at sending how much had been delivered, and when. When it is acknowledged, the
-//! rate is what was delivered since, divided by the longer of the send interval and the ACK interval.
+//! Each packet records at sending the bytes delivered so far, and their time. When it is acknowledged, the
+//! rate is the number of bytes delivered since, divided by the longer of the send interval and the ACK
+//! interval.
 
 use quiclab_core::{DataRate, Duration, Time};
 
-/// What a packet remembers from the moment it is sent.
+/// State recorded for a packet when it is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SentState {
     /// Bytes delivered when it was sent.
     pub delivered: u64,
-    /// When these were delivered.
+    /// Time at which these were delivered.
     pub delivered_time: Time,
     /// Send time of the packet most recently acknowledged then: start of the send interval.
     pub first_sent: Time,
-    /// Whether the application, not the window, limited what was sent then.
+    /// Whether sending was application-limited at that time.
     pub app_limited: bool,
-    /// Bytes in flight right after it was sent, itself included.
+    /// Bytes in flight right after it was sent, including itself.
     pub in_flight: u64,
     /// Bytes declared lost when it was sent.
     pub lost: u64,
@@ -26,21 +27,21 @@ pub struct SentState {
 /// Result of one acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateSample {
-    /// Bytes delivered over `interval`.
+    /// Bytes delivered in `interval`.
     pub delivered: u64,
-    /// The longer of send and ACK interval; `None`: no valid sample (too short, nothing delivered).
+    /// Maximum of send interval and ACK interval; `None`: no valid sample (too short, nothing delivered).
     pub interval: Option<Duration>,
-    /// [`SentState::delivered`] of the packet the sample comes from: tells round trips apart.
+    /// [`SentState::delivered`] of the packet of the sample, which distinguishes round trips.
     pub prior_delivered: u64,
-    /// Bytes delivered in all.
+    /// Total bytes delivered.
     pub total_delivered: u64,
-    /// Bytes declared lost in all.
+    /// Total bytes declared lost.
     pub total_lost: u64,
-    /// Whether the sample is limited by the application.
+    /// Whether the sample is application-limited.
     pub app_limited: bool,
-    /// Whether the RTT of the acknowledgement may hold a delayed ACK.
+    /// Whether the RTT of the acknowledgement may include a delayed ACK.
     pub ack_delayed: bool,
-    /// [`SentState::in_flight`] of the packet the sample comes from.
+    /// [`SentState::in_flight`] of the packet of the sample.
     pub tx_in_flight: u64,
     /// Bytes declared lost since it was sent.
     pub lost: u64,
@@ -56,19 +57,19 @@ impl RateSample {
     }
 }
 
-/// The estimator of a connection.
+/// Estimator of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct DeliveryRate {
     delivered: u64,
     delivered_time: Time,
     first_sent: Time,
     lost: u64,
-    /// Delivered bytes after which samples are no longer limited by the application; 0: they are not.
+    /// Delivered bytes after which samples are no longer application-limited; 0: they are not.
     app_limited_until: u64,
     sample: Pending,
 }
 
-/// The packet of the present acknowledgement that was sent last.
+/// Packet of the current acknowledgement that was sent last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pending {
     state: Option<SentState>,
@@ -79,10 +80,11 @@ struct Pending {
 }
 
 impl DeliveryRate {
-    /// State for a packet of `bytes` that is sent now; `in_flight` bytes are before it.
+    /// Records a packet of `bytes` that is sent now with `in_flight` bytes in flight before it; returns its
+    /// state.
     pub fn on_sent(&mut self, now: Time, in_flight: u64, bytes: u64) -> SentState {
         if in_flight == 0 {
-            // the intervals start anew after idling (section 3.2)
+            // the intervals restart after idle (section 3.2)
             self.first_sent = now;
             self.delivered_time = now;
         }
@@ -96,7 +98,7 @@ impl DeliveryRate {
         }
     }
 
-    /// A packet of `bytes`, sent (last) at `sent` and reaching to `position`, is delivered.
+    /// Handles the delivery of a packet of `bytes`, sent (last) at `sent`, with the end `position`.
     pub fn on_delivered(&mut self, now: Time, state: &SentState, bytes: u64, sent: Time, position: u64) {
         self.delivered += bytes;
         self.delivered_time = now;
@@ -109,17 +111,18 @@ impl DeliveryRate {
         }
     }
 
-    /// Packets of `bytes` are declared lost.
+    /// Handles packets of `bytes` that are declared lost.
     pub fn on_lost(&mut self, bytes: u64) {
         self.lost += bytes;
     }
 
-    /// The application has nothing to send although the window has room.
+    /// Marks samples as application-limited: the application has nothing to send although the window has
+    /// room.
     pub fn set_app_limited(&mut self, in_flight: u64) {
         self.app_limited_until = (self.delivered + in_flight).max(1);
     }
 
-    /// Whether samples are limited by the application at present.
+    /// Whether samples are currently application-limited.
     #[must_use]
     pub fn is_app_limited(&self) -> bool {
         self.app_limited_until != 0
@@ -137,7 +140,7 @@ impl DeliveryRate {
         self.delivered
     }
 
-    /// Closes the acknowledgement: the sample of the packets reported since the last call.
+    /// Completes the acknowledgement; returns the sample of the packets reported since the last call.
     pub fn sample(&mut self, now: Time, min_rtt: Option<Duration>, ack_delayed: bool) -> RateSample {
         if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
@@ -151,7 +154,7 @@ impl DeliveryRate {
         };
         let Some(state) = pending.state else { return totals };
         let interval = pending.send_interval.max(now.since(state.delivered_time));
-        // shorter than the smallest RTT: the ACK belongs to an earlier copy of a retransmission
+        // shorter than the minimum RTT: the ACK belongs to an earlier copy of a retransmission
         let valid = interval > Duration::ZERO && min_rtt.is_none_or(|min| interval >= min);
         RateSample {
             delivered: self.delivered - state.delivered,

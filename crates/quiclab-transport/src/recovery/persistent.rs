@@ -1,10 +1,10 @@
-//! Persistent congestion (RFC 9002 section 7.6): everything sent over a long time is lost.
+//! Persistent congestion (RFC 9002 section 7.6): all packets sent over a long period are lost.
 //!
-//! | What | Here | RFC 9002 |
+//! | Aspect | Here | RFC 9002 |
 //! | --- | --- | --- |
 //! | packet number spaces | one tracker for each space | section 7.6.2: "MAY use state for just the packet number space that was acknowledged" |
-//! | losses of earlier detections | count, while nothing between is acknowledged | section 7.6.2: the same; the pseudocode (B.8) looks at one detection |
-//! | duration | at the time of the detection | not said |
+//! | losses of earlier detections | count, while no packet between them is acknowledged | section 7.6.2: the same; the pseudocode (B.8) considers one detection |
+//! | duration | at the time of the detection | not specified |
 
 use super::rtt::RttEstimator;
 use quiclab_core::{Duration, Time};
@@ -12,25 +12,25 @@ use quiclab_core::{Duration, Time};
 /// kPersistentCongestionThreshold (section 7.6.1).
 const THRESHOLD: u64 = 3;
 
-/// Time over which everything must be lost: (smoothed + max(4 rttvar, granularity) + max_ack_delay) x 3,
+/// Period in which all packets must be lost: (smoothed + max(4 rttvar, granularity) + max_ack_delay) x 3,
 /// with max_ack_delay in every packet number space (section 7.6.1).
 #[must_use]
 pub fn persistent_duration(rtt: &RttEstimator, max_ack_delay: Duration) -> Duration {
     (rtt.pto_base() + max_ack_delay) * THRESHOLD
 }
 
-/// The present run of losses in a packet number space.
+/// Current run of losses in a packet number space.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PersistentCongestion {
-    /// When the first ack-eliciting packet of the run was sent; `None`: no run.
+    /// Send time of the first ack-eliciting packet of the run; `None`: no run.
     start: Option<Time>,
 }
 
 impl PersistentCongestion {
-    /// A packet sent at `sent` is declared lost; call in the order of packet numbers. `follows`: nothing
-    /// acknowledged lies between it and the lost packet before it. `first_sample` is when the first RTT
-    /// sample was taken, `duration` is [`persistent_duration`]. True: persistent congestion is
-    /// established, and a new run begins.
+    /// Handles a packet sent at `sent` that is declared lost, in the order of packet numbers. `follows`:
+    /// whether no packet between it and the previous lost one was acknowledged. `first_sample` is the time of
+    /// the first RTT sample, `duration` is [`persistent_duration`]. Returns whether persistent congestion is
+    /// established; then a new run starts.
     pub fn on_lost(
         &mut self,
         sent: Time,
@@ -55,7 +55,7 @@ impl PersistentCongestion {
         established
     }
 
-    /// A packet that was declared lost has been acknowledged after all: the run is none.
+    /// Ends the run, as a packet that was declared lost has been acknowledged.
     pub fn on_spurious(&mut self) {
         self.start = None;
     }
@@ -100,7 +100,7 @@ mod tests {
         assert!(!run.on_lost(at(8), true, false, SAMPLE, SIX));
         assert!(!run.on_lost(at(14), true, true, SAMPLE, SIX));
         assert!(run.on_lost(at(15), true, true, SAMPLE, SIX));
-        // it is established once, and a new run begins
+        // it is established once, and a new run starts
         assert!(!run.on_lost(at(16), true, true, SAMPLE, SIX));
     }
 

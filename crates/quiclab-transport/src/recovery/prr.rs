@@ -1,14 +1,14 @@
-//! Proportional Rate Reduction: how the window shrinks to the new threshold during recovery.
+//! Proportional Rate Reduction: reduction of the window to the new threshold during recovery.
 //!
-//! RFC 9937 (which replaces RFC 6937), in segments as Linux' `tcp_cwnd_reduction` does it.
+//! RFC 9937 (which replaces RFC 6937), in segments as in `tcp_cwnd_reduction` of Linux.
 //!
 //! | | RFC 6937 / Linux before 5.11 | RFC 9937 / Linux since 5.11 |
 //! | --- | --- | --- |
-//! | in flight above ssthresh | sends prr_delivered · ssthresh / RecoverFS, less what was sent | the same |
+//! | in flight above ssthresh | sends prr_delivered · ssthresh / RecoverFS, less the segments sent | the same |
 //! | below ssthresh | catches up (SSRB) only when retransmissions were acknowledged and none was lost again; as many as delivered otherwise (CRB) | catches up ("SafeACK": the acknowledgement advanced and declared nothing lost); as many as delivered otherwise |
 //! | first acknowledgement of recovery | at least one segment | the same |
 
-/// Which PRR.
+/// Version of PRR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrrVersion {
     /// RFC 6937.
@@ -17,22 +17,22 @@ pub enum PrrVersion {
     Rfc9937,
 }
 
-/// What an acknowledgement did, as far as PRR asks.
+/// Effects of an acknowledgement that PRR uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PrrAck {
-    /// Segments newly delivered.
+    /// Number of segments newly delivered.
     pub delivered: u32,
-    /// Segments newly declared lost.
+    /// Number of segments newly declared lost.
     pub lost: u32,
-    /// The cumulative acknowledgement advanced.
+    /// Whether the cumulative acknowledgement advanced.
     pub advanced: bool,
-    /// Retransmitted data was acknowledged.
+    /// Whether retransmitted data were acknowledged.
     pub retransmission_acked: bool,
-    /// A retransmission was declared lost.
+    /// Whether a retransmission was declared lost.
     pub retransmission_lost: bool,
 }
 
-/// One recovery period. All counts in segments.
+/// PRR in one recovery period. All counts are in segments.
 #[derive(Clone, Copy, Debug)]
 pub struct Prr {
     version: PrrVersion,
@@ -44,18 +44,18 @@ pub struct Prr {
 }
 
 impl Prr {
-    /// Recovery starts with `prior_window` and shall end with `ssthresh`.
+    /// Starts a reduction from `prior_window` to `ssthresh`.
     #[must_use]
     pub const fn new(version: PrrVersion, prior_window: u32, ssthresh: u32) -> Self {
         Self { version, prior_window, ssthresh, delivered: 0, out: 0 }
     }
 
-    /// A segment was sent during recovery.
+    /// Counts a segment sent during recovery.
     pub fn on_sent(&mut self) {
         self.out += 1;
     }
 
-    /// The reduction is to end with another window.
+    /// Sets another target of the reduction.
     pub fn set_target(&mut self, ssthresh: u32) {
         self.ssthresh = ssthresh;
     }
@@ -66,8 +66,8 @@ impl Prr {
         self.ssthresh
     }
 
-    /// Window after an acknowledgement that leaves `in_flight` segments; `None`: it stays as it is, since
-    /// nothing was delivered.
+    /// Window after an acknowledgement that leaves `in_flight` segments; `None`: no change, since nothing was
+    /// delivered.
     pub fn on_ack(&mut self, in_flight: u32, ack: PrrAck) -> Option<u32> {
         if ack.delivered == 0 || self.prior_window == 0 {
             return None;
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!((sent, in_flight), (6, 10));
     }
 
-    /// Below the threshold: as many as delivered (packet conservation), and one more if the
+    /// Below the threshold as many segments are sent as delivered (packet conservation), and one more if the
     /// acknowledgement is safe.
     #[test]
     fn below_the_threshold_only_a_safe_ack_adds_one() {

@@ -1,71 +1,71 @@
 //! Probe timeout (RFC 9002 section 6.2).
 //!
-//! | What | Here | RFC 9002 |
+//! | Aspect | Here | RFC 9002 |
 //! | --- | --- | --- |
 //! | ACK delay | in the application's space only, with the backoff | section 6.2.1: the same |
 //! | application data before the handshake is confirmed | no timer | section 6.2.1: "MUST NOT set" |
-//! | a client that the server may not have validated | a timer without anything in flight | section 6.2.2.1: the same |
+//! | a client that the server may not have validated | a timer with nothing in flight | section 6.2.2.1: the same |
 //! | a server at its amplification limit | the caller sets no timer | section 6.2.2.1 |
 //! | a loss time is set | the caller prefers it | section 6.2.1: the PTO timer "MUST NOT be set" then |
 
 use super::rtt::RttEstimator;
 use quiclab_core::{Duration, PacketSpace, Time};
 
-/// Doublings after which the timeout no longer grows: beyond every run.
+/// Maximum number of doublings of the timeout, which no run reaches.
 const MAX_DOUBLINGS: u32 = 32;
 
-/// What a packet number space has in flight.
+/// Packets in flight of a packet number space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpaceInFlight {
-    /// When its last ack-eliciting packet was sent; `None`: none is in flight.
+    /// Send time of its last ack-eliciting packet; `None`: none is in flight.
     pub last_ack_eliciting: Option<Time>,
 }
 
-/// What the timer depends on, apart from the RTT.
+/// Inputs of the timer, apart from the RTT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PtoInput {
-    /// Initial, Handshake, application.
+    /// Spaces: Initial, Handshake, application.
     pub spaces: [SpaceInFlight; 3],
-    /// The peer's max_ack_delay.
+    /// `max_ack_delay` of the peer.
     pub max_ack_delay: Duration,
-    /// The handshake is confirmed (RFC 9001 section 4.1.2).
+    /// Whether the handshake is confirmed (RFC 9001 section 4.1.2).
     pub handshake_confirmed: bool,
-    /// There are Handshake keys.
+    /// Whether Handshake keys are available.
     pub handshake_keys: bool,
-    /// The peer is known to have validated this end's address; always true at a server.
+    /// Whether the peer is known to have validated this end's address; always true at a server.
     pub peer_validated: bool,
 }
 
-/// The backoff of the probe timeout.
+/// Backoff of the probe timeout.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pto {
-    /// Timeouts since the last acknowledgement.
+    /// Number of timeouts since the last acknowledgement.
     count: u32,
 }
 
 const SPACES: [PacketSpace; 3] = [PacketSpace::Initial, PacketSpace::Handshake, PacketSpace::OneRtt];
 
 impl Pto {
-    /// Timeouts since the last acknowledgement.
+    /// Number of timeouts since the last acknowledgement.
     #[must_use]
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// The timer expired.
+    /// Handles the expiry of the timer.
     pub fn on_expired(&mut self) {
         self.count = self.count.saturating_add(1);
     }
 
-    /// Something was newly acknowledged; `peer_validated` as in [`PtoInput`]: a client that is not sure of
-    /// it keeps its backoff (section 6.2.1).
+    /// Handles a new acknowledgement; `peer_validated` as in [`PtoInput`]: a client without this certainty
+    /// keeps its backoff (section 6.2.1).
     pub fn on_ack(&mut self, peer_validated: bool) {
         if peer_validated {
             self.count = 0;
         }
     }
 
-    /// Keys of a space were discarded (section 6.2.2).
+    /// Handles the discard of the keys of a space (section 6.2.2).
     pub fn on_keys_discarded(&mut self) {
         self.count = 0;
     }
@@ -78,13 +78,13 @@ impl Pto {
         (rtt.pto_base() + delay) * (1 << self.count.min(MAX_DOUBLINGS))
     }
 
-    /// When the timer expires, and in which space to probe; `None`: no timer (Appendix A.8).
+    /// Expiry of the timer, and the space to probe; `None`: no timer (Appendix A.8).
     #[must_use]
     pub fn deadline(&self, now: Time, rtt: &RttEstimator, input: &PtoInput) -> Option<(Time, PacketSpace)> {
         Self::deadline_with(now, input, |space, max_ack_delay| self.timeout(rtt, space, max_ack_delay))
     }
 
-    /// The same with the `timeout` of a space and a max_ack_delay computed otherwise.
+    /// Expiry and space with a given function for the `timeout` of a space, and a given max_ack_delay.
     #[must_use]
     pub fn deadline_with(
         now: Time,
@@ -96,10 +96,10 @@ impl Pto {
             let sent = in_flight.last_ack_eliciting.filter(|_| armed)?;
             Some((sent + timeout(space, input.max_ack_delay), space))
         };
-        // of timers at one instant the first space's
+        // of timers at one instant that of the first space
         let earliest = SPACES.into_iter().zip(&input.spaces).filter_map(timer).min_by_key(|(time, _)| *time);
         earliest.or_else(|| {
-            // the server may wait for more bytes before it may send: this end must not fall silent
+            // the server may need more bytes before it may send: this end must not stop sending
             let space = if input.handshake_keys { PacketSpace::Handshake } else { PacketSpace::Initial };
             let deadline = (now + timeout(space, Duration::ZERO), space);
             (!input.peer_validated).then_some(deadline)
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(pto.timeout(&RttEstimator::new(ms(333)), PacketSpace::Initial, ms(25)), ms(999));
     }
 
-    /// Section 6.2.1: the whole period doubles, also the ACK delay in it.
+    /// Section 6.2.1: the whole period doubles, including the ACK delay.
     #[test]
     fn each_timeout_doubles_the_next_until_an_acknowledgement() {
         let mut pto = Pto::default();

@@ -1,15 +1,15 @@
-//! RACK: a segment is lost when one that was sent later has arrived, and it itself has not for a
-//! little longer than an RTT (RFC 8985 section 6; Linux net/ipv4/tcp_recovery.c).
+//! RACK: a segment is lost if it has not arrived a little more than an RTT after it was sent, although one
+//! sent later has (RFC 8985 section 6; Linux net/ipv4/tcp_recovery.c).
 //!
 //! | | RFC 8985 | here, as in Linux |
 //! | --- | --- | --- |
-//! | reordering window before reordering was seen | 0 once DupThresh segments were selectively acknowledged or in recovery, min_rtt / 4 otherwise | the same |
-//! | after it was seen | a multiple of min_rtt / 4 that grows with each round trip with DSACK, at most SRTT | the same |
+//! | reordering window before reordering was detected | 0 once DupThresh segments were selectively acknowledged or in recovery, min_rtt / 4 otherwise | the same |
+//! | after it was detected | a multiple of min_rtt / 4 that grows with each round trip with DSACK, at most SRTT | the same |
 //! | the multiple returns to 1 | after 16 recoveries | the same |
 
 use quiclab_core::{Duration, Time};
 
-/// Recoveries after which the reordering window returns to its first size.
+/// Number of recoveries after which the reordering window returns to its initial size.
 const RECOVERY_THRESHOLD: u8 = 16;
 
 /// State of RACK (section 6.1 of the RFC).
@@ -19,14 +19,14 @@ pub struct Rack {
     newest: (Time, u64),
     /// RTT of the segment delivered last.
     rtt: Duration,
-    /// A segment was delivered since losses were looked for.
+    /// Whether a segment was delivered since the last detection of losses.
     advanced: bool,
-    /// Multiple of min_rtt / 4.
+    /// Reordering window in multiples of min_rtt / 4.
     steps: u8,
-    /// Recoveries left until `steps` returns to 1.
+    /// Number of recoveries until `steps` returns to 1.
     persist: u8,
     dsack_seen: bool,
-    /// Bytes delivered when `steps` was raised last.
+    /// Bytes delivered at the last increase of `steps`.
     raised_at: u64,
 }
 
@@ -45,7 +45,7 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// A segment ending at `end` and sent (last) at `sent` is delivered (section 6.2, step 2).
+    /// Handles the delivery of a segment with the end `end`, sent (last) at `sent` (section 6.2, step 2).
     pub fn on_delivered(
         &mut self,
         now: Time,
@@ -64,12 +64,12 @@ impl Rack {
         self.newest = self.newest.max((sent, end));
     }
 
-    /// Whether losses must be looked for; the question answers itself no until the next delivery.
+    /// Takes whether losses must be detected: false until the next delivery.
     pub fn take_advanced(&mut self) -> bool {
         std::mem::take(&mut self.advanced)
     }
 
-    /// Lets the next look happen although nothing was delivered: marks were withdrawn.
+    /// Requests a detection of losses without a delivery, as marks of losses were withdrawn.
     pub fn reconsider(&mut self) {
         self.advanced = true;
     }
@@ -80,14 +80,14 @@ impl Rack {
         (sent, end) < self.newest
     }
 
-    /// When a segment sent at `sent` counts as lost, if it is overtaken (section 6.2, step 5).
+    /// Time at which a segment sent at `sent` is lost, if it is overtaken (section 6.2, step 5).
     #[must_use]
     pub fn deadline(&self, sent: Time, window: Duration) -> Time {
         sent + self.rtt + window
     }
 
-    /// Reordering window (section 6.2, step 4). `strict`: no reordering was seen, and recovery has begun or
-    /// enough segments were selectively acknowledged.
+    /// Reordering window (section 6.2, step 4). `strict`: no reordering was detected, and recovery has
+    /// started or enough segments were selectively acknowledged.
     #[must_use]
     pub fn reordering_window(
         &self,
@@ -102,7 +102,7 @@ impl Rack {
         (quarter * u64::from(self.steps)).min(srtt.unwrap_or(Duration::ZERO))
     }
 
-    /// The receiver reported a duplicate that no tail loss probe explains.
+    /// Handles a duplicate reported by the receiver that is not due to a tail loss probe.
     pub fn on_dsack(&mut self) {
         self.dsack_seen = true;
     }
@@ -123,12 +123,12 @@ impl Rack {
         }
     }
 
-    /// A recovery ended without being undone.
+    /// Handles the end of a recovery that was not undone.
     pub fn on_recovery_end(&mut self) {
         self.persist = self.persist.saturating_sub(1);
     }
 
-    /// A recovery was undone because all retransmissions were duplicates.
+    /// Handles the undo of a recovery, all retransmissions of which were duplicates.
     pub fn on_undo(&mut self) {
         self.persist = (self.persist + 1).min(RECOVERY_THRESHOLD);
     }

@@ -1,8 +1,8 @@
 //! RTT of a QUIC path (RFC 9002 section 5).
 //!
-//! | What | Here | RFC 9002 |
+//! | Aspect | Here | RFC 9002 |
 //! | --- | --- | --- |
-//! | unit | nanoseconds, each division rounds down | not said |
+//! | unit | nanoseconds, each division rounds down | not specified |
 //! | ACK delay in Initial packets | the caller passes 0 | section 5.3: "MAY ignore" |
 //! | limit on the ACK delay | the caller passes it once the handshake is confirmed | section 5.3: max_ack_delay, "SHOULD ignore [it] until the handshake is confirmed" |
 //! | persistent congestion | the next sample is the new minimum | section 5.2: "SHOULD set the min_rtt to the newest RTT sample" |
@@ -10,7 +10,7 @@
 //! With [`RttVariation::FromMinRtt`] it follows aioquic 0.9.25 (`quic/recovery.py`, `on_ack_received` and
 //! `get_probe_timeout`):
 //!
-//! | What | RFC 9002 | aioquic |
+//! | Aspect | RFC 9002 | aioquic |
 //! | --- | --- | --- |
 //! | rttvar | mean of abs(smoothed - adjusted) | mean of abs(min - adjusted), which grows with a standing queue |
 //! | a sample below 1 ms | as it is | counts as 1 ms, except for the first smoothed RTT and rttvar |
@@ -44,52 +44,52 @@ pub enum RttVariation {
 /// Estimates of the RTT from samples.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
-    /// `None` before the first sample.
+    /// Estimates; `None` before the first sample.
     sampled: Option<Sampled>,
-    /// RTT assumed before it.
+    /// RTT assumed before the first sample.
     initial: Duration,
-    /// Whose rules.
+    /// Rules for the variation.
     variation: RttVariation,
-    /// Variations in a probe timeout, and initial RTTs in the first one.
+    /// Number of variations in a probe timeout, and of initial RTTs in the first one.
     timeout: (u64, u64),
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Sampled {
-    /// As [`RttEstimator::latest`].
+    /// Latest sample, as in [`RttEstimator::latest`].
     latest: Duration,
-    /// `None` after persistent congestion, until the next sample.
+    /// Minimum RTT; `None` after persistent congestion, until the next sample.
     min: Option<Duration>,
     smoothed: Duration,
     variation: Duration,
-    /// When the first sample was taken.
+    /// Time of the first sample.
     first: Time,
 }
 
 impl RttEstimator {
-    /// `initial` is assumed before the first sample: 333 ms (RFC 9002 section 6.2.2).
+    /// Makes an estimator that assumes `initial` before the first sample: 333 ms in RFC 9002 section 6.2.2.
     #[must_use]
     pub fn new(initial: Duration) -> Self {
         Self { sampled: None, initial, variation: RttVariation::Rfc9002, timeout: (4, 3) }
     }
 
-    /// The same with the rules of `variation`.
+    /// Sets the rules of `variation`.
     #[must_use]
     pub fn with_variation(self, variation: RttVariation) -> Self {
         Self { variation, ..self }
     }
 
-    /// The same with `variations` of the RTT in a probe timeout (RFC 9002 section 6.2.1: 4), and a timeout of
-    /// `initial` initial RTTs before the first sample (RFC 9002: 3, as the variation is half of it then).
+    /// Sets the number of variations of the RTT in a probe timeout (RFC 9002 section 6.2.1: 4), and a timeout
+    /// of `initial` initial RTTs before the first sample (RFC 9002: 3, as the variation is half of it then).
     #[must_use]
     pub fn with_timeout(self, variations: u32, initial: u32) -> Self {
         Self { timeout: (u64::from(variations), u64::from(initial)), ..self }
     }
 
-    /// A sample: `latest` from sending to acknowledgement, of which the peer says it waited `ack_delay`,
-    /// and may have waited `max_ack_delay` at most (`None`: not limited yet). Only acknowledgements that
-    /// newly acknowledge their largest packet, and something ack-eliciting, give one (section 5.1). Returns the sample
-    /// that congestion control takes: `latest`, in picoquic less the delay; `None` if nothing is left of it.
+    /// Adds a sample: `latest` from sending to acknowledgement, of which the peer reports a delay of
+    /// `ack_delay`, limited to `max_ack_delay` (`None`: not limited yet). Only acknowledgements that newly
+    /// acknowledge their largest packet, and an ack-eliciting one, give a sample (section 5.1). Returns the
+    /// sample for congestion control: `latest`, in picoquic less the delay; `None` if nothing remains.
     pub fn on_sample(
         &mut self,
         now: Time,
@@ -111,7 +111,8 @@ impl RttEstimator {
             self.sampled = Some(Sampled { latest: sample, min, smoothed: latest, variation, first: now });
             return Some(latest);
         };
-        // the minimum is of unadjusted samples: the peer's word does not make it smaller (section 5.2)
+        // the minimum is of unadjusted samples: the delay reported by the peer does not make it smaller
+        // (section 5.2)
         let min = sampled.min.map_or(sample, |min| min.min(sample));
         sampled.min = Some(min);
         let delay = max_ack_delay.map_or(ack_delay, |max| ack_delay.min(max));
@@ -129,62 +130,62 @@ impl RttEstimator {
         Some(latest)
     }
 
-    /// Persistent congestion is established: the path may be another one (section 5.2).
+    /// Handles persistent congestion: the path may have changed (section 5.2).
     pub fn on_persistent_congestion(&mut self) {
         if let Some(sampled) = &mut self.sampled {
             sampled.min = None;
         }
     }
 
-    /// Acknowledgements take another way than before: the next sample is the new minimum
+    /// Handles a change of the path of acknowledgements: the next sample is the new minimum
     /// (draft-ietf-quic-multipath-21 section 5.4).
     pub fn on_another_way_back(&mut self) {
         self.on_persistent_congestion();
     }
 
-    /// The latest sample, in aioquic less the ACK delay; `None` before the first.
+    /// Latest sample, in aioquic less the ACK delay; `None` before the first.
     #[must_use]
     pub fn latest(&self) -> Option<Duration> {
         self.sampled.map(|sampled| sampled.latest)
     }
 
-    /// The smallest sample; `None` before the first, and after persistent congestion before the next.
+    /// Minimum of the samples; `None` before the first, and after persistent congestion before the next.
     #[must_use]
     pub fn min(&self) -> Option<Duration> {
         self.sampled?.min
     }
 
-    /// The smoothed RTT; `None` before the first sample.
+    /// Smoothed RTT; `None` before the first sample.
     #[must_use]
     pub fn smoothed(&self) -> Option<Duration> {
         self.sampled.map(|sampled| sampled.smoothed)
     }
 
-    /// The smoothed RTT, or the initial one.
+    /// Smoothed RTT, or the initial one.
     #[must_use]
     pub fn smoothed_or_initial(&self) -> Duration {
         self.smoothed().unwrap_or(self.initial)
     }
 
-    /// rttvar: the mean deviation, half of the initial RTT before the first sample.
+    /// Mean deviation (rttvar), half of the initial RTT before the first sample.
     #[must_use]
     pub fn variation(&self) -> Duration {
         self.sampled.map_or(self.initial / 2, |sampled| sampled.variation)
     }
 
-    /// When the first sample was taken.
+    /// Time of the first sample.
     #[must_use]
     pub fn first_sample(&self) -> Option<Time> {
         self.sampled.map(|sampled| sampled.first)
     }
 
-    /// max(smoothed, latest): what time thresholds are multiples of (section 6.1.2).
+    /// max(smoothed, latest), of which time thresholds are multiples (section 6.1.2).
     #[must_use]
     pub fn conservative(&self) -> Duration {
         self.sampled.map_or(self.initial, |sampled| sampled.smoothed.max(sampled.latest))
     }
 
-    /// smoothed + max(4 rttvar, granularity): the PTO without ACK delay and backoff (section 6.2.1).
+    /// PTO base, smoothed + max(4 rttvar, granularity), without ACK delay and backoff (section 6.2.1).
     #[must_use]
     pub fn pto_base(&self) -> Duration {
         let (variations, initial) = self.timeout;
@@ -295,8 +296,8 @@ mod tests {
         rtt
     }
 
-    /// A queue of 60 ms over 100 ms: rttvar = (3 x 50 + 60) / 4 = 52.5, then (3 x 52.5 + 60) / 4 = 54.375, towards 60.
-    /// By RFC 9002 it falls towards 0, as the smoothed RTT comes near 160 ms.
+    /// A queue of 60 ms over 100 ms: rttvar = (3 x 50 + 60) / 4 = 52.5, then (3 x 52.5 + 60) / 4 = 54.375,
+    /// towards 60. By RFC 9002 it decreases towards 0, as the smoothed RTT approaches 160 ms.
     #[test]
     fn a_standing_queue_is_variation_from_the_minimum() {
         let mut rtt = from_min_rtt(100);
@@ -348,7 +349,7 @@ mod tests {
     }
 
     proptest! {
-        /// The smoothed RTT is a mean: it stays between the smallest and the largest sample.
+        /// The smoothed RTT is a mean: it is between the minimum and the maximum sample.
         #[test]
         fn the_smoothed_rtt_stays_within_the_samples(
             samples in prop::collection::vec((1_000_000u64..1_000_000_000, 0u64..100_000_000), 1..50),

@@ -1,43 +1,43 @@
-//! RTT and retransmission timeout of TCP: RFC 6298, as Linux computes them.
+//! RTT and retransmission timeout of TCP: RFC 6298, as computed by Linux.
 //!
 //! | | RFC 6298 | here, as in Linux (`tcp_rtt_estimator`) |
 //! | --- | --- | --- |
 //! | samples | one for each flight is enough | every acknowledgement |
-//! | RTTVAR | 1/4 of each deviation | of a deviation that falls: 1/32, so that a shrinking RTT does not raise it; the largest of a round trip counts at once, and it decays by 1/4 once per round trip |
-//! | smallest RTO | 1 s, on SRTT + 4 · RTTVAR | 200 ms, on 4 · RTTVAR: the RTO is never below SRTT + 200 ms |
-//! | largest RTO | at least 60 s | 120 s |
+//! | RTTVAR | 1/4 of each deviation | of a decreasing deviation: 1/32, so that a decreasing RTT does not increase it; the largest of a round trip counts at once, and it decays by 1/4 once per round trip |
+//! | minimum RTO | 1 s, on SRTT + 4 · RTTVAR | 200 ms, on 4 · RTTVAR: the RTO is never below SRTT + 200 ms |
+//! | maximum RTO | at least 60 s | 120 s |
 
 use quiclab_core::{Duration, Time};
 use std::collections::VecDeque;
 
 /// `TCP_RTO_MAX`.
 pub const MAX_RTO: Duration = Duration::from_secs(120);
-/// `tcp_min_rtt_wlen`: the smallest RTT is that of the last five minutes.
+/// `tcp_min_rtt_wlen`: the window of the minimum RTT is five minutes.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
 
-/// Estimator of a connection. Times in nanoseconds.
+/// Estimator of a connection. Times are in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct TcpRtt {
-    /// `None` before the first sample.
+    /// Smoothed RTT; `None` before the first sample.
     smoothed: Option<u64>,
-    /// Mean deviation; times 4, as Linux keeps it.
+    /// Mean deviation times 4, as in Linux.
     deviation: u64,
-    /// Largest deviation (times 4) of the present round trip.
+    /// Largest deviation (times 4) of the current round trip.
     deviation_max: u64,
     /// Four times RTTVAR.
     variation: u64,
-    /// The round trip is over when this position is acknowledged.
+    /// Position whose acknowledgement ends the round trip.
     round_end: u64,
     min_rto: Duration,
     rto: Duration,
-    /// The timer went off, and there was no sample since (`icsk_backoff`).
+    /// Whether the timer has expired without a sample since (`icsk_backoff`).
     backed_off: bool,
-    /// Candidates for the smallest RTT, ascending in time and RTT.
+    /// Candidates for the minimum RTT, ascending in time and RTT.
     minima: VecDeque<(Time, Duration)>,
 }
 
 impl TcpRtt {
-    /// An estimator without samples. `initial_rto` holds until the first one.
+    /// Makes an estimator without samples. `initial_rto` applies until the first one.
     #[must_use]
     pub fn new(min_rto: Duration, initial_rto: Duration) -> Self {
         Self {
@@ -53,7 +53,8 @@ impl TcpRtt {
         }
     }
 
-    /// A sample. `acknowledged` and `next` are positions: what is acknowledged now, and the next new byte.
+    /// Adds a sample. `acknowledged` and `next` are positions: the end of the acknowledged data, and the next
+    /// new byte.
     pub fn on_sample(&mut self, rtt: Duration, acknowledged: u64, next: u64) {
         let sample = rtt.as_nanos().max(1);
         let floor = self.min_rto.as_nanos();
@@ -91,12 +92,12 @@ impl TcpRtt {
         self.reset_backoff();
     }
 
-    /// Takes a sample into the smallest RTT.
+    /// Adds a sample to the minimum RTT.
     pub fn on_min_sample(&mut self, now: Time, rtt: Duration) {
         while self.minima.back().is_some_and(|(_, other)| *other >= rtt) {
             self.minima.pop_back();
         }
-        // candidates of one millisecond count as one: the list stays short on a path whose RTT grows
+        // candidates of one millisecond count as one: the list remains short on a path with a growing RTT
         let near = |(time, _): &(Time, Duration)| now.since(*time) < Duration::from_millis(1);
         if !self.minima.back().is_some_and(near) || self.minima.len() < 2 {
             if self.minima.len() == MAX_MINIMA {
@@ -109,7 +110,7 @@ impl TcpRtt {
         }
     }
 
-    /// The timeout without backoff (section 5.7: it is doubled only until the next sample).
+    /// Resets the backoff (section 5.7: it is doubled only until the next sample).
     pub fn reset_backoff(&mut self) {
         self.backed_off = false;
         if let Some(smoothed) = self.smoothed {
@@ -117,21 +118,22 @@ impl TcpRtt {
         }
     }
 
-    /// The timer went off: "RTO <- RTO * 2" (section 5.5).
+    /// Handles the expiry of the timer: "RTO <- RTO * 2" (section 5.5).
     pub fn back_off(&mut self) {
         self.backed_off = true;
         self.rto = (self.rto * 2).min(MAX_RTO);
     }
 
-    /// Before the first sample of data: an RTT `known` from an earlier connection that is longer than that of the
-    /// handshake, or all there is, makes the timeout, and nothing else (`tcp_init_metrics`, since commit 1b7fdd2ab585, 3.12).
+    /// Sets the timeout, and nothing else, from an RTT `known` from an earlier connection, before the first
+    /// sample of data, if it is longer than that of the handshake or the only one (`tcp_init_metrics`, since
+    /// commit 1b7fdd2ab585, 3.12).
     pub fn expect(&mut self, known: Duration) {
         if self.smoothed.is_none_or(|smoothed| known.as_nanos() > smoothed) {
             self.rto = (known + (known * 2).max(self.min_rto)).min(MAX_RTO);
         }
     }
 
-    /// The timeout was doubled, and there was no sample since.
+    /// Whether the timeout was doubled without a sample since.
     #[must_use]
     pub const fn is_backed_off(&self) -> bool {
         self.backed_off
@@ -143,7 +145,7 @@ impl TcpRtt {
         self.rto
     }
 
-    /// Smallest timeout that was configured.
+    /// Configured minimum timeout.
     #[must_use]
     pub const fn min_rto(&self) -> Duration {
         self.min_rto
@@ -155,14 +157,14 @@ impl TcpRtt {
         self.smoothed.map(Duration::from_nanos)
     }
 
-    /// Smallest RTT of the last five minutes; `None` before the first sample.
+    /// Minimum RTT of the last five minutes; `None` before the first sample.
     #[must_use]
     pub fn min(&self) -> Option<Duration> {
         self.minima.front().map(|(_, rtt)| *rtt)
     }
 }
 
-/// Bounds the list of candidates; Linux keeps three.
+/// Maximum number of candidates; Linux keeps three.
 const MAX_MINIMA: usize = 8;
 
 #[cfg(test)]
@@ -231,8 +233,8 @@ mod tests {
         assert!(rtt.rto() < ms(301));
     }
 
-    /// Handshake 30 ms: RTO 230 ms. Known are 50 ms: 50 + max(100, 200) = 250 ms; 150 ms: 150 + 300 = 450 ms; 30 ms are
-    /// no longer than the handshake. The next sample makes the timeout as if nothing had been known.
+    /// Handshake 30 ms: RTO 230 ms. Known are 50 ms: 50 + max(100, 200) = 250 ms; 150 ms: 150 + 300 = 450 ms;
+    /// 30 ms are no longer than the handshake. The next sample sets the timeout as without a known RTT.
     #[test]
     fn a_known_rtt_makes_the_first_timeout_only() {
         let after = |known: u64| {
@@ -246,7 +248,7 @@ mod tests {
         for (known, first) in [(50, 250), (150, 450), (30, 230), (10, 230)] {
             assert_eq!(after(known), (ms(first), ms(230), Some(ms(30))), "{known} ms");
         }
-        // the SYN-ACK was sent again: there is no sample, and the RTO would be one second
+        // the SYN-ACK was retransmitted: there is no sample, and the RTO would be one second
         let mut rtt = estimator();
         rtt.expect(ms(30));
         assert_eq!((rtt.rto(), rtt.smoothed()), (ms(230), None));

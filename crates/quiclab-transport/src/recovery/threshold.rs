@@ -1,15 +1,16 @@
-//! Loss detection of a packet number space: what is outstanding, and what is lost by the packet and the
-//! time threshold (RFC 9002 section 6.1).
+//! Loss detection of a packet number space: outstanding packets, and packets lost by the packet threshold and
+//! the time threshold (RFC 9002 section 6.1).
 //!
-//! | What | Here | RFC 9002 | Chromium |
+//! | Aspect | Here | RFC 9002 | Chromium |
 //! | --- | --- | --- | --- |
-//! | packet threshold | fixed, or adaptive | 3; "can [...] increase" it | starts at 3; a packet that was not lost after all raises it to the largest acknowledged before - its number + 1, without bound |
+//! | packet threshold | fixed, or adaptive | 3; "can [...] increase" it | starts at 3; a spurious loss raises it to the largest acknowledged before - its number + 1, without bound |
 //! | time threshold | fixed, or adaptive | 9/8; "can [...] increase" it | 1 + 1/8 or 1 + 1/4; the part doubles, up to 1, until the packet would not have been lost |
-//! | multiple of | what the caller gives: max(smoothed, latest) | the same | max(previous smoothed, latest) |
-//! | lost packets | remembered until the caller forgets them | not said | the same |
+//! | multiple of | value of the caller: max(smoothed, latest) | the same | max(previous smoothed, latest) |
+//! | lost packets | kept until the caller removes them | not specified | the same |
 //!
-//! Packets are kept in a queue indexed by packet number. An acknowledgement costs the length of its ranges
-//! within the queue, a detection what is newly lost and what has been acknowledged out of order.
+//! Packets are kept in a queue indexed by packet number. The cost of an acknowledgement is proportional to
+//! its ranges within the queue, that of a detection to the packets newly lost and those acknowledged out of
+//! order.
 
 use super::delivery_rate::SentState;
 use super::rtt::GRANULARITY;
@@ -17,33 +18,33 @@ use quiclab_core::{Duration, Time};
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
-/// A packet that was sent.
+/// Packet that was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SentPacket {
-    /// When.
+    /// Send time.
     pub time: Time,
     /// Bytes that count as in flight; 0 for a packet that does not (only ACK and CONNECTION_CLOSE frames).
     pub bytes: u64,
-    /// Whether it asks for an acknowledgement.
+    /// Whether it is ack-eliciting.
     pub ack_eliciting: bool,
     /// Whether it was sent as ECN-capable.
     pub ecn_capable: bool,
-    /// How many packets in flight were sent before it on its path, in all packet number spaces.
+    /// Number of in-flight packets sent before it on its path, in all packet number spaces.
     pub position: u64,
-    /// What the estimator of the delivery rate remembers of it.
+    /// State of the delivery rate estimator.
     pub state: SentState,
 }
 
-/// When a packet is lost.
+/// Thresholds of loss detection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
-    /// kPacketThreshold: lost when one so much later is acknowledged; at least 1.
+    /// kPacketThreshold: a packet is lost when one later by this number is acknowledged; at least 1.
     pub packets: u64,
-    /// The packet threshold grows with the reordering that was mistaken for loss.
+    /// Whether the packet threshold grows with reordering that was mistaken for loss.
     pub adaptive_packets: bool,
-    /// kTimeThreshold: lost when it was sent so many RTT ago; above 1.
+    /// kTimeThreshold: a packet is lost when it was sent this number of RTTs ago; above 1.
     pub time: f64,
-    /// The time threshold widens, up to 2, when it was too narrow.
+    /// Whether the time threshold grows, up to 2, when it was too small.
     pub adaptive_time: bool,
 }
 
@@ -54,48 +55,48 @@ impl Default for Thresholds {
     }
 }
 
-/// A packet that an acknowledgement newly acknowledges.
+/// Packet that an acknowledgement newly acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acked {
     /// Packet number.
     pub number: u64,
-    /// The packet.
+    /// Packet.
     pub packet: SentPacket,
-    /// It had been declared lost: its bytes were no longer in flight.
+    /// Whether it had been declared lost: its bytes were no longer in flight.
     pub spurious: bool,
 }
 
-/// A packet that is declared lost.
+/// Packet that is declared lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// Packet number.
     pub number: u64,
-    /// The packet.
+    /// Packet.
     pub packet: SentPacket,
-    /// Nothing acknowledged lies between it and the lost packet before it: for
+    /// Whether no packet between it and the previous lost one was acknowledged: for
     /// [`PersistentCongestion`](super::persistent::PersistentCongestion).
     pub follows: bool,
 }
 
-/// What an acknowledgement did.
+/// Summary of an acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckSummary {
-    /// Packets newly acknowledged.
+    /// Number of packets newly acknowledged.
     pub packets: u32,
-    /// When its largest packet was sent, if that is newly acknowledged and some of `packets` is
-    /// ack-eliciting: gives an RTT sample (RFC 9002 section 5.1).
+    /// Send time of its largest packet, if that is newly acknowledged and one of `packets` is ack-eliciting:
+    /// gives an RTT sample (RFC 9002 section 5.1).
     pub rtt_sample_of: Option<Time>,
-    /// Packets that had been declared lost.
+    /// Number of packets that had been declared lost.
     pub spurious: u32,
 }
 
-/// An acknowledgement of a packet that was never sent: a PROTOCOL_VIOLATION (RFC 9000 section 13.1).
+/// Acknowledgement of a packet that was never sent: a PROTOCOL_VIOLATION (RFC 9000 section 13.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("packet {number} is acknowledged but was never sent; the next to be sent is {next}")]
 pub struct UnsentPacketAcked {
-    /// The number acknowledged.
+    /// Packet number acknowledged.
     pub number: u64,
-    /// The number of the next packet.
+    /// Number of the next packet.
     pub next: u64,
 }
 
@@ -104,35 +105,35 @@ enum Status {
     Outstanding,
     Lost,
     Acked,
-    /// Never sent, or lost and forgotten.
+    /// Never sent, or lost and removed.
     Absent,
 }
 
-/// The packets of one packet number space, each with what the caller wants to know of it when its fate is
-/// decided (`T`).
+/// Packets of one packet number space, each with data of the caller (`T`) that are returned when it is
+/// acknowledged or lost.
 #[derive(Clone, Debug)]
 pub struct LossDetection<T = ()> {
     /// Packets from number `base` on.
     packets: VecDeque<(SentPacket, Status, T)>,
     base: u64,
-    /// No packet below this number is outstanding.
+    /// Number below which no packet is outstanding.
     open: u64,
     largest_acked: Option<u64>,
     /// Number of the last packet declared lost.
     last_lost: Option<u64>,
-    /// A packet after `last_lost` was acknowledged and is no longer in the queue.
+    /// Whether a packet after `last_lost` was acknowledged and is no longer in the queue.
     acked_since_lost: bool,
     loss_time: Option<Time>,
     /// Bytes of all outstanding packets.
     in_flight: u64,
-    /// Outstanding ack-eliciting packets.
+    /// Number of outstanding ack-eliciting packets.
     ack_eliciting: u64,
     last_ack_eliciting: Option<Time>,
     packet_threshold: u64,
-    /// In effect instead of it.
+    /// Threshold of a plugin in effect instead of it.
     asked_threshold: Option<u64>,
     adaptive_packets: bool,
-    /// The time threshold - 1, in millionths.
+    /// Time threshold less 1, in millionths.
     time_part: u64,
     adaptive_time: bool,
 }
@@ -140,7 +141,7 @@ pub struct LossDetection<T = ()> {
 const MILLION: u64 = 1_000_000;
 
 impl<T: Default> LossDetection<T> {
-    /// An empty space.
+    /// Makes an empty space.
     #[must_use]
     pub fn new(thresholds: Thresholds) -> Self {
         Self {
@@ -162,7 +163,7 @@ impl<T: Default> LossDetection<T> {
         }
     }
 
-    /// Packet `number` was sent with `content`, not before those with smaller numbers. Numbers may be skipped.
+    /// Adds packet `number`, sent with `content`, in the order of numbers. Numbers may be skipped.
     ///
     /// # Panics
     /// If `number` or a larger one has been sent: packet numbers grow (RFC 9000 section 12.3).
@@ -184,12 +185,13 @@ impl<T: Default> LossDetection<T> {
         }
     }
 
-    /// An acknowledgement of `ranges` arrived. `each` is told what it newly acknowledges, in the order of
-    /// the ranges and ascending within each; `rtt` is [`conservative`](super::rtt::RttEstimator::conservative)
-    /// before the acknowledgement's sample. Call [`detect_lost`](Self::detect_lost) afterwards.
+    /// Handles an acknowledgement of `ranges`. `each` is called with each newly acknowledged packet, in the
+    /// order of the ranges and ascending within each; `rtt` is
+    /// [`conservative`](super::rtt::RttEstimator::conservative) before the acknowledgement's sample. Call
+    /// [`detect_lost`](Self::detect_lost) afterwards.
     ///
     /// # Errors
-    /// If it acknowledges what was never sent; nothing of it has been taken in then.
+    /// If it acknowledges a packet that was never sent; then it has no effect.
     pub fn on_ack(
         &mut self,
         now: Time,
@@ -236,7 +238,7 @@ impl<T: Default> LossDetection<T> {
         Ok(summary)
     }
 
-    /// Declares lost what is lost now; `each` is told in the order of packet numbers. Sets the
+    /// Declares packets lost; `each` is called in the order of packet numbers. Sets the
     /// [`loss_time`](Self::loss_time); `rtt` is max(smoothed, latest).
     pub fn detect_lost(&mut self, now: Time, rtt: Duration, mut each: impl FnMut(&Lost, &T)) {
         self.loss_time = None;
@@ -267,8 +269,8 @@ impl<T: Default> LossDetection<T> {
         self.open = number;
     }
 
-    /// Declares lost the outstanding packets that `which` picks, whatever the thresholds say; `each` is told as
-    /// by [`detect_lost`](Self::detect_lost).
+    /// Declares the outstanding packets lost that `which` selects, regardless of the thresholds; `each` is
+    /// called as by [`detect_lost`](Self::detect_lost).
     pub fn lose(&mut self, which: impl Fn(&T) -> bool, mut each: impl FnMut(&Lost, &T)) {
         for number in self.open..self.next() {
             let index = (number - self.base) as usize;
@@ -285,8 +287,8 @@ impl<T: Default> LossDetection<T> {
         }
     }
 
-    /// Forgets the packets declared lost that were sent before `before`: their acknowledgements are no
-    /// longer recognised as spurious losses.
+    /// Removes the packets declared lost that were sent before `before`: their acknowledgements are no longer
+    /// recognised as spurious losses.
     pub fn forget_lost(&mut self, before: Time) {
         for (packet, status, _) in &mut self.packets {
             if packet.time >= before && *status != Status::Absent {
@@ -299,7 +301,7 @@ impl<T: Default> LossDetection<T> {
         self.trim();
     }
 
-    /// Forgets everything: the keys are discarded (RFC 9002 section 6.4). Returns the bytes that were in
+    /// Removes all packets, as the keys are discarded (RFC 9002 section 6.4). Returns the bytes that were in
     /// flight.
     pub fn discard(&mut self) -> u64 {
         self.base = self.next();
@@ -309,7 +311,7 @@ impl<T: Default> LossDetection<T> {
         std::mem::take(&mut self.in_flight)
     }
 
-    /// When the earliest packet that waits for its time threshold is lost; `None`: none waits.
+    /// Time at which the first packet is lost by the time threshold; `None`: none waits for it.
     #[must_use]
     pub fn loss_time(&self) -> Option<Time> {
         self.loss_time
@@ -323,14 +325,13 @@ impl<T: Default> LossDetection<T> {
         (rtt + Duration::from_nanos(part)).max(GRANULARITY)
     }
 
-    /// The packet threshold as it was given, or as it has adapted.
+    /// Packet threshold as configured or adapted.
     #[must_use]
     pub fn packet_threshold(&self) -> u64 {
         self.packet_threshold
     }
 
-    /// Another packet threshold is in effect until the next call; at least 1. The one that adapts goes on
-    /// beside it.
+    /// Sets another packet threshold until the next call; at least 1. The adaptive one is still updated.
     pub fn ask_packet_threshold(&mut self, packets: u64) {
         self.asked_threshold = Some(packets.max(1));
     }
@@ -341,13 +342,13 @@ impl<T: Default> LossDetection<T> {
         self.in_flight
     }
 
-    /// When the last ack-eliciting packet was sent; `None`: none is in flight.
+    /// Send time of the last ack-eliciting packet in flight; `None`: there is none.
     #[must_use]
     pub fn last_ack_eliciting(&self) -> Option<Time> {
         self.last_ack_eliciting.filter(|_| self.ack_eliciting > 0)
     }
 
-    /// When the last ack-eliciting packet was sent, whatever has become of it; `None`: none was.
+    /// Send time of the last ack-eliciting packet, in flight or not; `None`: none was sent.
     #[must_use]
     pub fn last_ack_eliciting_ever(&self) -> Option<Time> {
         self.last_ack_eliciting
@@ -359,7 +360,7 @@ impl<T: Default> LossDetection<T> {
         self.largest_acked
     }
 
-    /// The outstanding packets with their contents, in the order of packet numbers.
+    /// Outstanding packets with their contents, in the order of packet numbers.
     pub fn outstanding(&self) -> impl Iterator<Item = (&SentPacket, &T)> {
         let packets = self.packets.iter();
         packets
@@ -367,7 +368,7 @@ impl<T: Default> LossDetection<T> {
             .map(|(packet, _, content)| (packet, content))
     }
 
-    /// The smallest number that may be sent next.
+    /// Minimum number of the next packet.
     #[must_use]
     pub fn next(&self) -> u64 {
         self.base + self.packets.len() as u64
@@ -378,9 +379,10 @@ impl<T: Default> LossDetection<T> {
         self.ack_eliciting -= u64::from(packet.ack_eliciting);
     }
 
-    /// Packet `number` was not lost: `needed` passed from sending to its acknowledgement.
+    /// Adapts the thresholds to packet `number`, which was not lost: its acknowledgement arrived `needed`
+    /// after it was sent.
     fn adapt(&mut self, number: u64, needed: Duration, rtt: Duration) {
-        // without a later one acknowledged it was no threshold that declared it lost
+        // without a later packet acknowledged, it was not declared lost by a threshold
         if let Some(largest) = self.largest_acked.filter(|largest| self.adaptive_packets && *largest > number)
         {
             self.packet_threshold = self.packet_threshold.max(largest - number + 1);
@@ -399,7 +401,7 @@ impl<T: Default> LossDetection<T> {
         self.acked_since_lost || self.packets.range(range).any(|(_, status, _)| *status == Status::Acked)
     }
 
-    /// Drops from the front what neither can be acknowledged nor lost any more.
+    /// Removes packets from the front that can neither be acknowledged nor lost any more.
     fn trim(&mut self) {
         while let Some((_, status @ (Status::Acked | Status::Absent), _)) = self.packets.front() {
             let acked = *status == Status::Acked;

@@ -16,7 +16,7 @@ fn packet(millis: u64) -> SentPacket {
     }
 }
 
-/// Packets 0 to `count` - 1, one each millisecond.
+/// Space with packets 0 to `count` - 1, one each millisecond.
 fn sent(count: u64, thresholds: Thresholds) -> LossDetection {
     let mut space = LossDetection::<()>::new(thresholds);
     for number in 0..count {
@@ -37,7 +37,8 @@ fn detect(space: &mut LossDetection, now: u64) -> Vec<u64> {
     numbers
 }
 
-/// Section 6.1.1: with a threshold of 3, packet 4 takes 0 and 1 for lost. 2 and 3 wait for 9/8 x 80 ms.
+/// Section 6.1.1: with a threshold of 3, with packet 4 acknowledged 0 and 1 are lost. 2 and 3 wait for 9/8 x
+/// 80 ms.
 #[test]
 fn packets_are_lost_by_number_then_by_time() {
     let mut space = sent(6, Thresholds::default());
@@ -123,7 +124,7 @@ fn an_adaptive_packet_threshold_becomes_what_would_have_sufficed() {
     assert_eq!(detect(&mut space, 84), [19]);
 }
 
-/// 1/8 of 80 ms: lost at 90 ms. Acknowledged after 105 ms: 1/4 gives 100 ms, 1/2 gives 120 ms.
+/// 1/8 of 80 ms: lost at 90 ms. For an acknowledgement after 105 ms, 1/4 gives 100 ms, 1/2 gives 120 ms.
 #[test]
 fn an_adaptive_time_threshold_widens_until_it_suffices() {
     let mut space = sent(3, Thresholds { adaptive_time: true, ..Thresholds::default() });
@@ -156,7 +157,7 @@ fn forgotten_losses_are_not_recognised() {
     assert_eq!((summary.spurious, numbers), (3, vec![3, 4, 5, 6, 7]));
 }
 
-/// RFC 9002 section 7.6.2: what lies between two losses.
+/// RFC 9002 section 7.6.2: packets between two losses.
 #[test]
 fn a_loss_follows_another_unless_something_between_was_acknowledged() {
     fn follows(space: &mut LossDetection, now: u64) -> Vec<(u64, bool)> {
@@ -174,7 +175,7 @@ fn a_loss_follows_another_unless_something_between_was_acknowledged() {
     // 5 follows 3, in another detection; 7 does not follow 5, 6 is acknowledged
     ack(&mut space, 81, &[10..=10]);
     assert_eq!(follows(&mut space, 81), [(5, true), (7, false)]);
-    // also if what lies between has left the queue
+    // also if the packets between have left the queue
     ack(&mut space, 82, &[1..=12]);
     ack(&mut space, 83, &[15..=15]);
     assert_eq!(follows(&mut space, 9000), [(13, false), (14, true)]);
@@ -207,7 +208,7 @@ fn the_example_of_persistent_congestion() {
     ack(&mut space, 12_200, &[9..=9]);
     let (mut run, mut lost, mut established) = (PersistentCongestion::default(), Vec::new(), Vec::new());
     let rtt = Duration::from_millis(200); // 8 was sent more than 9/8 of it ago
-    // the example takes a sample from before packet 2 for granted: packet 1 gives one only at 1.2
+    // the example presumes a sample before packet 2: packet 1 gives one only at 1.2
     let first_sample = Some(at(0));
     space.detect_lost(at(12_200), rtt, |loss, ()| {
         lost.push(loss.number);
@@ -226,7 +227,7 @@ enum Step {
         bytes: u64,
         ack_eliciting: bool,
     },
-    /// Acknowledges some of the last packets: the bits say which.
+    /// Acknowledges some of the last packets, selected by bits.
     Ack {
         back: u64,
         bits: u32,
@@ -247,7 +248,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What the model knows of a packet.
+/// State of a packet in the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     Outstanding,
@@ -256,9 +257,9 @@ enum Fate {
 }
 
 proptest! {
-    /// Against a map of all packets: each is acknowledged once at most and lost once at most, acknowledged
-    /// after its loss only as spurious; bytes in flight are those of the outstanding ones; after a detection
-    /// exactly those are lost that the definition of section 6.1 says.
+    /// Comparison with a map of all packets: each is acknowledged at most once and lost at most once,
+    /// acknowledged after its loss only as spurious; bytes in flight are those of the outstanding ones; after
+    /// a detection exactly those are lost that section 6.1 defines as lost.
     #[test]
     fn packets_are_conserved_and_lost_as_defined(
         adaptive in any::<bool>(),
@@ -293,7 +294,7 @@ proptest! {
                         prop_assert_eq!((acked.packet, acked.spurious), (*packet, *fate == Fate::Lost));
                         *fate = Fate::Acked;
                     }
-                    // what is not reported had been acknowledged, or lost and forgotten
+                    // packets not reported had been acknowledged, or lost and removed
                     for number in &numbers {
                         let (packet, fate) = model[number];
                         let forgotten = fate == Fate::Lost && packet.time < forgotten_before;

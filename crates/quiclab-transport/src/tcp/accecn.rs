@@ -1,27 +1,28 @@
-//! Accurate ECN (RFC 9768): counts of marks in place of an echo. What the handshake tells of both directions is here.
+//! Accurate ECN (RFC 9768): counts of marks instead of an echo. This file has the handshake, for both
+//! directions.
 //!
 //! ```text
-//! received    what has arrived with marks, and when and how an acknowledgement says so
-//! feedback    what acknowledgements say of the marks of what was sent
+//! received    received marks, and their feedback in acknowledgements
+//! feedback    feedback in acknowledgements about marks of packets sent
 //! ```
 //!
-//! Of Linux, include/net/tcp_ecn.h and net/ipv4/tcp_input.c as of commit 667539f6dce2, which completed AccECN for 7.0; what is said
-//! of 7.3 was seen in runs of it.
+//! Based on include/net/tcp_ecn.h and net/ipv4/tcp_input.c of Linux at commit 667539f6dce2, which completed
+//! AccECN for 7.0; statements about 7.3 were observed in runs of it.
 //!
 //! | | RFC 9768 | Linux | here |
 //! | --- | --- | --- | --- |
 //! | a lost SYN | once more with AccECN, then without ECN (section 3.1.4.1) | the same | as Linux |
 //! | a lost SYN-ACK | without the option, then without ECN (section 3.2.3.2.2) | the same | as Linux |
-//! | ECN-capable packets | data; others by other documents | all but SYN and SYN-ACK; those, too, where the congestion control needs ECN | as Linux |
-//! | mangled ECN field in the handshake | both ends compare; not capable any more (section 3.2.2.3) | the client compares only if the SYN-ACK had a mark | both always |
-//! | ACE 0 in the last packet of the handshake | not capable, and feedback is ignored (section 3.2.2.1); data that open the connection may be looked at (section 3.2.2.4) | not capable, data or not (`tcp_accecn_third_ack`) | as the RFC, data or not |
-//! | ACE 0 in the first feedback after it | may be looked at (section 3.2.2.4) | not looked at | as Linux |
-//! | marks after which an acknowledgement is sent at once | 2; 3 where no data wait for one: "MUST emit an ACK", also of pure acknowledgements (section 3.2.2.5.1) | the first of a run, and 6 (`TCP_ACCECN_ACE_MAX_DELTA`), of data: nothing schedules one for pure acknowledgements (`tcp_ack_snd_check`) | as Linux |
-//! | a SYN or SYN-ACK that comes late | a client answers a SYN-ACK with the field of the last one (sections 3.1.5 and 3.2.2.1) | both ends answer so until data have arrived (`tcp_validate_incoming`), which counts no mark | both always; counts no mark |
+//! | ECN-capable packets | data; others by other documents | all but SYN and SYN-ACK; those, too, if the congestion control needs ECN | as Linux |
+//! | mangled ECN field in the handshake | both ends compare; no longer capable (section 3.2.2.3) | the client compares only if the SYN-ACK had a mark | both always |
+//! | ACE 0 in the last packet of the handshake | not capable, and feedback is ignored (section 3.2.2.1); data that open the connection may be checked (section 3.2.2.4) | not capable, data or not (`tcp_accecn_third_ack`) | as the RFC, data or not |
+//! | ACE 0 in the first feedback after it | may be checked (section 3.2.2.4) | not checked | as Linux |
+//! | marks after which an acknowledgement is sent at once | 2; 3 if no data wait for one: "MUST emit an ACK", also of pure acknowledgements (section 3.2.2.5.1) | the first of a run, and 6 (`TCP_ACCECN_ACE_MAX_DELTA`), of data: nothing schedules one for pure acknowledgements (`tcp_ack_snd_check`) | as Linux |
+//! | a late SYN or SYN-ACK | a client responds to a SYN-ACK with the field of the last one (sections 3.1.5 and 3.2.2.1) | both ends respond so until data have arrived (`tcp_validate_incoming`), which counts no mark | both always; counts no mark |
 //! | a SYN with a mark | the client reduces its window | nothing | as Linux |
-//! | the option | recommended; may be sent sparingly | sysctl tcp_ecn_option 2: in each segment where it fits, if the handshake had one of the peer | as Linux |
-//! | fields of the option | | those that do not fit are left out; a third SACK block makes room for one that changed | as Linux |
-//! | data with SACK blocks | | | the blocks go in an acknowledgement of their own |
+//! | the option | recommended; may be sent sparingly | sysctl tcp_ecn_option 2: in each segment if it fits, if the peer sent one in the handshake | as Linux |
+//! | fields of the option | | those that do not fit are omitted; a third SACK block makes room for one that changed | as Linux |
+//! | data with SACK blocks | | | the blocks are sent in a separate acknowledgement |
 //! | an option that was cleared, marks on all packets, packets with the option that are lost | tests (sections 3.2.3.2.4, 3.2.2.3, 3.2.3.2.2) | the first | none: no element changes options |
 
 mod feedback;
@@ -34,12 +35,12 @@ use quiclab_core::{AccEcnOption, Ecn, Flags, Segment, SegmentOptions};
 
 /// Initial value of the counts of packets with marks (section 3.2.1).
 const INITIAL: u64 = 5;
-/// Marks of which one acknowledgement can tell (`TCP_ACCECN_CEP_ACE_MASK`).
+/// Maximum number of marks that one acknowledgement can report (`TCP_ACCECN_CEP_ACE_MASK`).
 const MASK: u64 = 7;
-/// Header bytes of the option with all fields.
+/// Length of the option with all fields in bytes.
 pub(super) const OPTION_BYTES: u64 = AccEcnOption::INITIAL.length(false);
 
-/// AE, CWR and ECE that say with which ECN field a SYN or SYN-ACK has arrived (tables 2 and 3).
+/// Encodes the ECN field with which a SYN or SYN-ACK has arrived in AE, CWR and ECE (tables 2 and 3).
 pub(super) fn reflect(field: Ecn) -> Flags {
     Flags::of_ace(match field {
         Ecn::NotEct => 0b010,
@@ -49,7 +50,7 @@ pub(super) fn reflect(field: Ecn) -> Flags {
     })
 }
 
-/// The ECN field that [`reflect`] has encoded; `None`: reserved.
+/// Decodes the ECN field encoded by [`reflect`]; `None`: reserved.
 const fn reflected(ace: u8) -> Option<Ecn> {
     match ace {
         0b010 => Some(Ecn::NotEct),
@@ -65,27 +66,28 @@ fn is_valid(sent: Ecn, arrived: Ecn) -> bool {
     sent == arrived || !(sent == Ecn::NotEct || arrived == Ecn::NotEct || sent == Ecn::Ce)
 }
 
-/// What one end knows of a connection with AccECN from its handshake.
+/// State of one end of a connection with AccECN from its handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Handshake {
-    /// ECN field with which this end has sent its SYN or SYN-ACK, and with which that of the peer arrived last.
+    /// ECN field with which this end sent its SYN or SYN-ACK, and that with which the peer's arrived last.
     sent: Ecn,
     arrived: Ecn,
-    /// Packets may be ECN-capable.
+    /// Whether packets may be ECN-capable.
     capable: bool,
-    /// The feedback of the peer counts.
+    /// Whether the feedback of the peer is used.
     trusted: bool,
-    /// The peer has sent an AccECN option.
+    /// Whether the peer has sent an AccECN option.
     option: bool,
 }
 
 impl Handshake {
-    /// A SYN or SYN-ACK of the peer has arrived with the field `arrived`; this end has sent or sends its own with `sent`.
+    /// Makes the state after a SYN or SYN-ACK of the peer with the field `arrived`; this end has sent or
+    /// sends its own with `sent`.
     pub(super) const fn new(sent: Ecn, arrived: Ecn) -> Self {
         Self { sent, arrived, capable: true, trusted: true, option: false }
     }
 
-    /// The client: a SYN-ACK agrees to AccECN (table 2).
+    /// Makes the state of a client: a SYN-ACK agrees to AccECN (table 2).
     pub(super) fn of_client(sent: Ecn, syn_ack: &Segment, arrived: Ecn) -> Self {
         let has_option = matches!(syn_ack.options.as_deref(), Some(SegmentOptions::Syn { accecn: true, .. }));
         let mut handshake = Self { option: has_option, ..Self::new(sent, arrived) };
@@ -93,28 +95,29 @@ impl Handshake {
         handshake
     }
 
-    /// The server: a SYN has arrived again.
+    /// Handles another SYN at the server.
     pub(super) fn on_syn_again(&mut self, syn: &Segment, arrived: Ecn) {
         self.on_late(arrived);
         // "MUST NOT set ECT [...] if it has received [...] a valid SYN with (0,0,0)" (section 3.1.5)
         self.capable &= syn.flags.ace() != 0;
     }
 
-    /// Either end: a SYN or SYN-ACK arrives late. "MUST feed back the IP-ECN field on the latest" (section 3.1.5).
+    /// Handles a late SYN or SYN-ACK at either end: "MUST feed back the IP-ECN field on the latest" (section
+    /// 3.1.5).
     pub(super) fn on_late(&mut self, arrived: Ecn) {
         self.arrived = arrived;
     }
 
-    /// The server: a SYN-ACK that says nothing of ECN is sent.
+    /// Handles a SYN-ACK without ECN that the server sends.
     pub(super) fn on_syn_ack_without_ecn(&mut self) {
         self.capable = false;
     }
 
-    /// The server: the segment that opens the connection has arrived. Returns whether the SYN-ACK had a mark.
+    /// Handles the segment that opens the connection at the server. Returns whether the SYN-ACK had a mark.
     pub(super) fn on_opened(&mut self, segment: &Segment) -> bool {
         self.option = segment.accecn().is_some();
-        // counts begin at 5, and only a SYN-ACK may have added a mark: a client without AccECN, to which a SYN-ACK without ECN went,
-        // or a field that was cleared (sections 3.2.2.1 and 3.2.2.4)
+        // counts begin at 5, and only a SYN-ACK may have added a mark: a client without AccECN, to which a
+        // SYN-ACK without ECN was sent, or a field that was cleared (sections 3.2.2.1 and 3.2.2.4)
         let ace = segment.flags.ace();
         if ace == 0 {
             (self.capable, self.trusted) = (false, false);
@@ -126,19 +129,19 @@ impl Handshake {
         self.compare(ace) && reflected(ace) == Some(Ecn::Ce)
     }
 
-    /// What the peer says of the field that this end has sent. Returns whether it can be.
+    /// Compares the field reported by the peer with the one sent. Returns whether it is valid.
     fn compare(&mut self, ace: u8) -> bool {
         let valid = reflected(ace).is_none_or(|arrived| is_valid(self.sent, arrived));
         self.capable &= valid;
         valid
     }
 
-    /// Flags that tell the peer of the field of its SYN or SYN-ACK.
+    /// Flags that report the field of the peer's SYN or SYN-ACK.
     pub(super) fn reflection(&self) -> Flags {
         reflect(self.arrived)
     }
 
-    /// The counts of the receiving half. A mark on a SYN-ACK counts, one on a SYN does not (section 3.2.2.2).
+    /// Counts of the receiving half. A mark on a SYN-ACK counts, one on a SYN does not (section 3.2.2.2).
     pub(super) fn counts(&self, of_client: bool) -> Received {
         Received::new(self.arrived, of_client && self.arrived == Ecn::Ce)
     }
@@ -148,7 +151,7 @@ impl Handshake {
         self.capable
     }
 
-    /// Whether the feedback of the peer counts.
+    /// Whether the feedback of the peer is used.
     pub(super) const fn is_trusted(&self) -> bool {
         self.trusted
     }
@@ -190,7 +193,7 @@ mod tests {
         assert_eq!(valid(Ce), [false, false, false, true]);
     }
 
-    /// Table 4: what a server makes of the last packet of the handshake.
+    /// Table 4: reaction of a server to the last packet of the handshake.
     #[test]
     fn the_server_judges_the_last_packet_of_the_handshake() {
         let judged = |sent, ace| {
@@ -198,13 +201,13 @@ mod tests {
             let marked = handshake.on_opened(&ack(ace));
             (handshake.is_capable(), handshake.is_trusted(), marked)
         };
-        // Note 1: no marks are heard of any more
+        // Note 1: no marks are reported any more
         assert_eq!(judged(NotEct, 0b000), (false, false, false));
         for unused in [0b001, 0b101, 0b111] {
             assert_eq!(judged(NotEct, unused), (true, true, false), "{unused:03b}");
         }
         assert_eq!(judged(NotEct, 0b010), (true, true, false));
-        // what was not capable arrives so: mangled, but marks are still heard of
+        // a packet that was not ECN-capable arrives as such: mangled, but marks are still reported
         assert_eq!(judged(NotEct, 0b100), (false, true, false));
         assert_eq!(judged(NotEct, 0b110), (false, true, false));
         assert_eq!(judged(Ect0, 0b110), (true, true, true));

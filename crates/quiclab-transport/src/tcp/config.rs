@@ -1,5 +1,5 @@
-//! Everything about one end of a TCP connection that can be chosen, complete: what a release of Linux has, with the
-//! overrides of a scenario. The defaults are those of the oldest profile; `profile.rs` has what changed since.
+//! Complete configuration of one end of a TCP connection: values of a release of Linux, with the overrides of
+//! a scenario. The defaults are those of the oldest profile; `profile.rs` has the changes since.
 
 use crate::congestion::Constants;
 use crate::options::values;
@@ -7,11 +7,11 @@ use crate::options::{BbrConstants, CubicConstants, NewRenoConstants};
 use crate::options::{CongestionControl, EndpointConfig, Pacing, SavedPath, SlowStartExit, TcpValues, Tls};
 use quiclab_core::{ByteCount, Duration};
 
-/// Largest window without scaling (RFC 9293 section 3.1: 16 bits).
+/// Maximum window without scaling (RFC 9293 section 3.1: 16 bits).
 pub(super) const UNSCALED_WINDOW: u64 = 65_535;
-/// Initial window where none is given, in segments (RFC 6928; Linux `TCP_INIT_CWND`).
+/// Default initial window in segments (RFC 6928; Linux `TCP_INIT_CWND`).
 pub(super) const INITIAL_SEGMENTS: u64 = 10;
-/// The timestamps option with its padding (RFC 7323 appendix A).
+/// Bytes of the timestamps option with its padding (RFC 7323 appendix A).
 const TIMESTAMPS: u64 = 12;
 
 values! {
@@ -61,7 +61,7 @@ values! {
     acknowledge_full_pushes: bool = false, "net/ipv4/tcp_input.c tcp_measure_rcv_mss";
     /// The receive window follows the memory that packets take, and the receive buffer what one RTT brings.
     measured_window: bool = false, "include/net/tcp.h tcp_win_from_space, sysctl tcp_adv_win_scale 1";
-    /// What is out of order tells the size of segments and the memory of a packet, too.
+    /// Data out of order also show the size of segments and the memory of a packet.
     measures_out_of_order: bool = false, "net/ipv4/tcp_input.c tcp_data_queue_ofo";
     /// Maximum wait of merged acknowledgements, as a share of the RTT in percent.
     compressed_ack_percent: u32 = 5, "net/ipv4/tcp_input.c __tcp_ack_snd_check";
@@ -70,7 +70,7 @@ values! {
 }
 
 impl Config {
-    /// Constants of its congestion control that a scenario sets.
+    /// Constants of the congestion control that a scenario sets.
     pub(crate) fn constants(&self) -> Constants {
         Constants {
             newreno: self.newreno.unwrap_or_default(),
@@ -80,7 +80,7 @@ impl Config {
     }
 }
 
-/// Payload of a full segment in bytes: the MSS without the timestamps option, where it is used.
+/// Payload of a full segment in bytes: the MSS less the timestamps option, if it is used.
 pub(super) fn payload(mss: u64, timestamps: bool) -> u64 {
     mss - if timestamps { TIMESTAMPS } else { 0 }
 }
@@ -90,7 +90,7 @@ pub(super) const fn header(timestamps: bool) -> u64 {
     20 + if timestamps { TIMESTAMPS } else { 0 }
 }
 
-/// The same with other options of TCP.
+/// Test configuration with other options of TCP.
 #[cfg(test)]
 pub(crate) fn test_config_with(change: impl FnOnce(&mut TcpValues)) -> Config {
     let mut config = test_config();

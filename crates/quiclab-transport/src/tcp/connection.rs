@@ -1,12 +1,12 @@
-//! A TCP connection (RFC 9293 section 3.10): its states and timers, and what the application asks of it.
+//! TCP connection (RFC 9293 section 3.10): its states and timers, and its interface to the application.
 //!
 //! | module | |
 //! | --- | --- |
 //! | `receive` | segments that arrive, in each state |
-//! | `send` | segments that leave |
+//! | `send` | segments that are sent |
 //!
-//! The states from ESTABLISHED on are one here ([`State::Open`]): which of them it is follows from the two
-//! halves, each of which knows whether its FIN was sent, acknowledged, received.
+//! The states from ESTABLISHED on are one here ([`State::Open`]): the two halves distinguish them by whether
+//! FIN was sent, acknowledged or received.
 //!
 //! | | RFC 9293 | Linux | here |
 //! | --- | --- | --- | --- |
@@ -29,13 +29,13 @@ use super::receiver::Receiver;
 use super::sender::{AckOutcome, Sender, Snapshot};
 use quiclab_core::{Ecn, RandomStream, Role, SavedTcpMetrics, Segment, Time};
 
-/// Timeouts in a row that a connection survives (Linux `tcp_retries2`).
+/// Maximum number of consecutive timeouts that a connection survives (Linux `tcp_retries2`).
 const MAX_RETRIES: u32 = 15;
 
 /// State of a connection (RFC 9293 section 3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// A client before it connects, and both ends after an abort.
+    /// Client before it connects, and both ends after an abort.
     Closed,
     Listen,
     SynSent,
@@ -44,7 +44,7 @@ pub(super) enum State {
     Open,
 }
 
-/// A segment without data that is to be sent before anything else.
+/// Segment without data that is to be sent before anything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Control {
     Syn,
@@ -54,14 +54,14 @@ enum Control {
     AckOfSynAck,
     /// Aborts the connection; the sequence number.
     Reset(u64),
-    /// Answers a segment of no connection; the sequence number.
+    /// Rejects a segment of no connection; the sequence number.
     Refuse(u64),
 }
 
-/// A segment to send now.
+/// Segment to send now.
 #[derive(Debug)]
 pub(super) struct Departure {
-    /// When it leaves the host.
+    /// Time at which it leaves the host.
     pub(super) leaves: Time,
     /// ECN field of its packet.
     pub(super) ecn: Ecn,
@@ -74,32 +74,32 @@ struct Halves {
     receiver: Receiver,
 }
 
-/// One end of a connection.
+/// Endpoint of a connection.
 pub(super) struct Connection {
     config: Config,
-    /// What is known of the peer before the connection.
+    /// Metrics of the peer saved before the connection.
     known: SavedTcpMetrics,
     state: State,
-    /// Random numbers of the congestion control; `None` once it has them.
+    /// Random stream of the congestion control; `None` once it is passed on.
     random: Option<RandomStream>,
-    /// `None` outside the handshake.
+    /// Retransmission of the handshake; `None` outside it.
     handshake: Option<Retransmission>,
     /// TSval of the peer's SYN, to be echoed by the SYN-ACK.
     syn_timestamp: u32,
-    /// The peer's SYN offered these.
+    /// Options that the peer's SYN offered.
     offer: Offer,
     agreed: Agreed,
-    /// What the handshake has shown; `None` where AccECN is not in use.
+    /// State of AccECN from the handshake; `None` if it is not in use.
     accecn: Option<accecn::Handshake>,
     /// Receive window in SYN or SYN-ACK.
     offered: u32,
     halves: Option<Halves>,
     control: Option<Control>,
-    /// When an old duplicate was acknowledged; `None`: never.
+    /// Time at which an old duplicate was last acknowledged; `None`: never.
     last_duplicate: Option<Time>,
-    /// What the acknowledgement that arrived last did; taken by [`Connection::take_acknowledgement`].
+    /// Outcome of the last acknowledgement received; taken by [`Connection::take_acknowledgement`].
     acknowledgement: Option<AckOutcome>,
-    /// Something arrived that the application has not looked at.
+    /// Whether data have arrived that the application has not checked.
     readable: bool,
     closed_by_peer: bool,
     failure: Option<String>,
@@ -129,12 +129,13 @@ impl Connection {
         }
     }
 
-    /// What is known of the peer before the connection.
+    /// Sets the metrics of the peer saved before the connection.
     pub(super) fn load_metrics(&mut self, known: SavedTcpMetrics) {
         self.known = known;
     }
 
-    /// The state in which closing the connection now would leave it; `None` if it was not opened, or was aborted.
+    /// State in which the connection would end if it were closed now; `None` if it was not opened, or was
+    /// aborted.
     pub(super) fn ended(&self) -> Option<FinalState> {
         let open = self.halves.as_ref().filter(|_| self.state == State::Open);
         open.map(|halves| halves.sender.ended())
@@ -145,7 +146,7 @@ impl Connection {
         self.agreed.payload
     }
 
-    /// The client connects.
+    /// Starts the connection of the client.
     pub(super) fn connect(&mut self, now: Time) {
         self.state = State::SynSent;
         let config = &self.config;
@@ -157,27 +158,27 @@ impl Connection {
         self.state == State::Open
     }
 
-    /// The peer has sent RST.
+    /// Whether the peer has sent RST.
     pub(super) fn is_aborted_by_peer(&self) -> bool {
         self.closed_by_peer
     }
 
-    /// Why the connection failed.
+    /// Reason why the connection failed.
     pub(super) fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }
 
-    /// The peer's FIN and everything before it has been read.
+    /// Whether the peer's FIN and all data before it have been read.
     pub(super) fn is_finished_by_peer(&self) -> bool {
         self.halves.as_ref().is_some_and(|halves| halves.receiver.is_finished())
     }
 
-    /// Everything written, and FIN if there is one, is acknowledged.
+    /// Whether all data written, and FIN if there is one, are acknowledged.
     pub(super) fn is_all_acknowledged(&self) -> bool {
         self.halves.as_ref().is_some_and(|halves| halves.sender.is_all_acknowledged())
     }
 
-    /// Bytes that the application reads now.
+    /// Reads for the application; returns the number of bytes.
     pub(super) fn read(&mut self, now: Time) -> u64 {
         match &mut self.halves {
             Some(halves) if std::mem::take(&mut self.readable) => halves.receiver.read(now),
@@ -190,7 +191,7 @@ impl Connection {
         self.halves.as_mut().is_some_and(|halves| halves.sender.is_writable())
     }
 
-    /// Where the application writes; `None` before the connection is open.
+    /// Sending half for writes of the application; `None` before the connection is open.
     pub(super) fn writer(&mut self) -> Option<&mut Sender> {
         self.halves.as_mut().map(|halves| &mut halves.sender)
     }
@@ -199,14 +200,14 @@ impl Connection {
         self.halves.as_mut().expect("nothing is written before the connection is open").sender.write(bytes);
     }
 
-    /// The application has written everything.
+    /// Ends the sending half: the application has written all data.
     pub(super) fn finish(&mut self) {
         if let Some(halves) = &mut self.halves {
             halves.sender.finish();
         }
     }
 
-    /// The application ends the connection at once (RFC 9293 section 3.10.5).
+    /// Aborts the connection (RFC 9293 section 3.10.5).
     pub(super) fn abort(&mut self) {
         let next = self.halves.as_ref().map_or(0, |halves| halves.sender.next_position());
         self.control = Some(Control::Reset(next));
@@ -221,12 +222,12 @@ impl Connection {
     /// State for results; `None` before the connection is open.
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
         let snapshot = self.halves.as_ref()?.sender.snapshot();
-        // data of a closed connection is no longer relevant
+        // data of a closed connection are no longer relevant
         let over = self.state != State::Open;
         Some(if over { Snapshot { in_flight_bytes: 0, ..snapshot } } else { snapshot })
     }
 
-    /// What the segment just received acknowledged; `None` if nothing that counts.
+    /// Takes the outcome of the acknowledgement just received; `None` if it had no effect.
     pub(super) fn take_acknowledgement(&mut self) -> Option<AckOutcome> {
         self.acknowledgement.take()
     }
@@ -236,7 +237,7 @@ impl Connection {
         segment.header_bytes(self.agreed.timestamps)
     }
 
-    /// Nothing is sent any more; the halves stay for their results.
+    /// Closes the connection: nothing is sent any more; the halves are kept for their results.
     fn close(&mut self) {
         self.state = State::Closed;
         self.handshake = None;
@@ -247,7 +248,7 @@ impl Connection {
         self.close();
     }
 
-    /// When [`Connection::on_timer`] wants to be called.
+    /// Time at which [`Connection::on_timer`] must be called.
     pub(super) fn next_timer(&self, now: Time) -> Option<Time> {
         match (self.state, &self.halves) {
             (State::Open, Some(halves)) => {
@@ -268,7 +269,7 @@ impl Connection {
                 }
                 (Expiry::GiveUp, _) => {
                     self.handshake = None;
-                    self.state = State::Listen; // Linux drops the request and goes on listening
+                    self.state = State::Listen; // Linux drops the request and continues to listen
                 }
             }
         }

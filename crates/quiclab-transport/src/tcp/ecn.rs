@@ -1,13 +1,13 @@
-//! Explicit congestion notification of TCP: what the handshake settles, which packets are ECN-capable, and how CE marks
-//! travel back (RFC 3168 section 6.1; Linux include/net/tcp_ecn.h, `tcp_data_ecn_check`, `tcp_ecn_send`).
+//! Explicit congestion notification of TCP: negotiation in the handshake, ECN-capable packets, and echo of CE
+//! marks (RFC 3168 section 6.1; Linux include/net/tcp_ecn.h, `tcp_data_ecn_check`, `tcp_ecn_send`).
 //!
 //! | | RFC 3168 | Linux | here |
 //! | --- | --- | --- | --- |
 //! | echo | ECE until CWR arrives (section 6.1.3) | the same; Dctcp: ECE of each acknowledgement is that of its data (RFC 8257 section 3.2) | as Linux |
 //! | ECN-capable | new data | the same; with Dctcp all packets, SYN included | as Linux |
-//! | a lost SYN that asked for ECN | sent again without (section 6.1.1.1, RFC 8311) | the same (`tcp_ecn_fallback`) | as Linux |
-//! | a SYN that is ECN-capable | not ECN | agreed to where the congestion control needs ECN | as Linux |
-//! | a reduction for marks that an undo would revert | | the window stays where the reduction has brought it | it becomes that of the controller |
+//! | a lost SYN that requested ECN | retransmitted without (section 6.1.1.1, RFC 8311) | the same (`tcp_ecn_fallback`) | as Linux |
+//! | a SYN that is ECN-capable | not ECN | accepted if the congestion control needs ECN | as Linux |
+//! | a reduction for marks that an undo would revert | | the window remains that of the reduction | it becomes that of the controller |
 //! | a packet that is not ECN-capable among others | | probably a retransmission: two quick acknowledgements | as Linux |
 //!
 //! The other feedback, that of RFC 9768, is in `accecn`; its negotiation, which falls back to this one, is here.
@@ -16,15 +16,18 @@ use super::accecn;
 use crate::options::TcpEcn;
 use quiclab_core::{Ecn, Flags};
 
-/// Quick acknowledgements after a mark: the sender's window may be small (`tcp_enter_quickack_mode(sk, 2)`).
+/// Number of quick acknowledgements after a mark: the sender's window may be small
+/// (`tcp_enter_quickack_mode(sk, 2)`).
 pub(super) const QUICK_ACKS: u32 = 2;
 
-/// The ACE field of a SYN that asks for ECN of RFC 3168 (CWR and ECE), and of the SYN-ACK that agrees to it (ECE).
+/// ACE field of a SYN that requests ECN of RFC 3168 (CWR and ECE), and of the SYN-ACK that agrees to it
+/// (ECE).
 const CLASSIC_SYN: u8 = 0b011;
 const CLASSIC_SYN_ACK: u8 = 0b001;
 
 impl TcpEcn {
-    /// Flags of a SYN that asks for ECN (RFC 3168 section 6.1.1, RFC 9768 section 3.1.1) and was lost `lost` times before.
+    /// Flags of a SYN that requests ECN (RFC 3168 section 6.1.1, RFC 9768 section 3.1.1) after `lost` losses
+    /// of it.
     pub(super) fn request(self, lost: u32) -> Flags {
         match self {
             Self::Accurate if lost <= 1 => Flags::of_ace(0b111),
@@ -33,7 +36,7 @@ impl TcpEcn {
         }
     }
 
-    /// What a server agrees to: a SYN with these flags has arrived in a packet with the ECN field `field`.
+    /// Mode that a server accepts for a SYN with these flags, received with the ECN field `field`.
     pub(super) fn accept(self, flags: Flags, field: Ecn) -> Self {
         match (self, flags.ace()) {
             // RFC 9768 section 3.1.3: all others are as (1,1,1)
@@ -47,7 +50,7 @@ impl TcpEcn {
         }
     }
 
-    /// Flags of the SYN-ACK, of what was agreed to; the SYN had the ECN field `field`.
+    /// Flags of the SYN-ACK for the accepted mode; the SYN had the ECN field `field`.
     pub(super) fn answer(self, field: Ecn) -> Flags {
         match self {
             Self::Off => Flags::NONE,
@@ -56,7 +59,7 @@ impl TcpEcn {
         }
     }
 
-    /// What a client has settled: a SYN-ACK with these flags has answered (RFC 9768 table 2).
+    /// Mode of a client after a SYN-ACK with these flags (RFC 9768 table 2).
     pub(super) fn settle(self, flags: Flags) -> Self {
         match (self, flags.ace()) {
             (Self::Accurate, 0b000 | 0b111) => Self::Off,
@@ -96,49 +99,50 @@ impl TcpEcn {
     }
 }
 
-/// What the arrival of a segment with data demands.
+/// Acknowledgements required by a segment with data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Demand {
-    /// Quick acknowledgements.
+    /// Whether quick acknowledgements are required.
     pub(super) quick: bool,
-    /// An acknowledgement at once.
+    /// Whether an immediate acknowledgement is required.
     pub(super) now: bool,
-    /// Before it, one with the state before of everything before: the next position expected, and ECE.
+    /// Acknowledgement to be sent before it, with the previous state: next position expected, and ECE.
     pub(super) before: Option<PriorAck>,
 }
 
-/// An acknowledgement of less than has arrived, with the echo of that part (RFC 8257 section 3.2).
+/// Acknowledgement of a part of the received data, with the echo of that part (RFC 8257 section 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PriorAck {
     pub(super) acknowledgement: u64,
     pub(super) echo: bool,
 }
 
-/// The echo of the receiving half.
+/// Echo of the receiving half.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Echo {
     ecn: TcpEcn,
-    /// Acknowledgements carry ECE (`TCP_ECN_DEMAND_CWR`).
+    /// Whether acknowledgements carry ECE (`TCP_ECN_DEMAND_CWR`).
     on: bool,
-    /// ECN-capable packets have arrived (`TCP_ECN_SEEN`).
+    /// Whether ECN-capable packets have arrived (`TCP_ECN_SEEN`).
     seen: bool,
-    /// The last segment with data had a mark, and where the next one was expected after it (Dctcp).
+    /// Whether the last segment with data had a mark, and the next position expected after it (Dctcp).
     marked: bool,
     prior_next: u64,
 }
 
 impl Echo {
-    /// The echo of a connection, whose first data have the position 1.
+    /// Makes the echo of a connection, whose first data have the position 1.
     pub(super) fn new(ecn: TcpEcn) -> Self {
         Self { ecn, prior_next: 1, ..Self::default() }
     }
 
-    /// Whether an acknowledgement that leaves now carries ECE.
+    /// Whether an acknowledgement sent now carries ECE.
     pub(super) fn is_on(&self) -> bool {
         self.on
     }
 
-    /// A segment with CWR arrived: the sender has reduced its window. Returns whether to acknowledge it at once.
+    /// Handles a segment with CWR: the sender has reduced its window. Returns whether to acknowledge it at
+    /// once.
     pub(super) fn on_cwr(&mut self) -> bool {
         let was_told = self.ecn.echoes();
         if was_told {
@@ -147,8 +151,8 @@ impl Echo {
         was_told
     }
 
-    /// A segment with data arrived in a packet with the ECN field `field`; `next` is expected after it, and an
-    /// acknowledgement waits if `delayed`.
+    /// Handles a segment with data in a packet with the ECN field `field`; `next` is expected after it, and
+    /// an acknowledgement is pending if `delayed`.
     pub(super) fn on_data(&mut self, field: Ecn, next: u64, delayed: bool) -> Demand {
         let mut demand = Demand::default();
         if !self.ecn.is_on() {
@@ -193,13 +197,14 @@ mod tests {
         }
         // a SYN that was lost may have been lost for its flags
         assert_eq!(Classic.request(1), Flags::NONE);
-        // an ECN-capable SYN is believed only where all packets are
+        // an ECN-capable SYN is accepted only if all packets are ECN-capable
         let syn = Dctcp.request(0);
         assert!(!Classic.accept(syn, Ecn::Ect0).is_on());
         assert!(Dctcp.accept(syn, Ecn::Ect0).is_on());
     }
 
-    /// RFC 9768 table 2: both ends end up with the best that both know, whatever ECN field the SYN has arrived with.
+    /// RFC 9768 table 2: both ends use the best mode that both support, regardless of the ECN field of the
+    /// SYN.
     #[test]
     fn the_best_feedback_of_both_ends_is_agreed_to() {
         for (client, server, agreed) in [

@@ -1,12 +1,13 @@
-//! One end of a flow on lab-tcp: a connection, TLS above it if there is any, and an application.
+//! Endpoint of a flow on lab-tcp: a connection, TLS above it if configured, and an application.
 //!
 //! Each call from the simulation passes on a segment or the due timers, lets the application read, act and
-//! write, and sends until there is nothing more to send now. The application reads what has arrived at an instant when all
-//! of it has: until then only what must be acknowledged at once is. A host that takes time is an element of its own.
+//! write, and sends until there is nothing to send at this time. The application reads the data of an instant
+//! after all of them have arrived: until then, only immediate acknowledgements are sent. A host that takes
+//! time is a separate element.
 //!
-//! An application of records ([`Application::uses_records`]) chooses what to send when the send buffer has
-//! room, one record of TLS at a time, as a server does whose writes block when the socket is full
-//! (TCP_NOTSENT_LOWAT unset: what is in the buffer is chosen, sent or not).
+//! An application of records ([`Application::uses_records`]) chooses the next data when the send buffer has
+//! room, one record of TLS at a time, as a server whose writes block when the socket is full
+//! (TCP_NOTSENT_LOWAT unset: data in the buffer are already chosen, sent or not).
 
 use super::config::Config;
 use super::connection::{Connection, Departure};
@@ -42,35 +43,35 @@ quiclab_core::metrics! {
     }
 }
 
-/// One end of a flow.
+/// Endpoint of a flow.
 pub(super) struct TcpEndpoint {
     connection: Connection,
-    /// What the kernel keeps of the peer; `None`: it is not to keep anything.
+    /// Metrics that the kernel keeps of the peer; `None`: none are kept.
     kept: Option<MetricsCache>,
     channel: Channel,
     application: Box<dyn Application>,
-    /// What the payload of segments says; `None` where the application sends messages.
+    /// Records in the payload of segments; `None` if the application sends messages.
     records: Option<Box<Records>>,
-    /// When the client connects; `None` once it has, and for servers.
+    /// Time at which the client connects; `None` afterwards, and for servers.
     start: Option<Time>,
-    /// How far the application has been told about the connection.
+    /// Events of the connection of which the application was notified.
     told: Notified,
-    /// The application wants to close once everything is written.
+    /// Whether the application requested a close once all data are written.
     closing: bool,
     observer: Option<Box<dyn TransportObserver>>,
-    /// What the observer was told last.
+    /// State last passed to the observer.
     observed: Option<RecoveryState>,
     nic: Nic,
-    /// Data have arrived that the application reads when all of this instant have.
+    /// Time of received data that the application reads after all arrivals of this instant.
     reads: Option<Time>,
     /// Segments that wait in the queue of the host.
     waiting: VecDeque<Departure>,
     wake: Option<Time>,
-    /// Bytes that the application writes at once.
+    /// Size of a write of the application in bytes.
     write_size: u64,
 }
 
-/// What happens once in a connection, and whether the application knows.
+/// Events that occur once in a connection, and whether the application was notified.
 #[derive(Clone, Copy, Debug, Default)]
 struct Notified {
     open: bool,
@@ -110,11 +111,11 @@ impl TcpEndpoint {
         }
     }
 
-    /// Lets the application act and sends what can be sent now, then asks for the next deadline.
+    /// Runs the application, sends all that can be sent now, and sets the next deadline.
     fn advance(&mut self, now: Time, out: &mut Outputs) {
         self.reads = None;
         self.act(now);
-        // what an application writes is sent before it writes again
+        // data of a write are sent before the next write
         loop {
             self.transmit(now, out);
             if !self.write(now, out) {
@@ -131,7 +132,7 @@ impl TcpEndpoint {
         }
     }
 
-    /// When something is due but the departure of a segment.
+    /// Time of the next event other than the departure of a segment.
     fn next_event(&self, now: Time) -> Option<Time> {
         let application = self.application.deadline().filter(|_| !self.told.over);
         [self.connection.next_timer(now), self.start, self.reads, application].into_iter().flatten().min()
@@ -142,7 +143,7 @@ impl TcpEndpoint {
         self.wake = [self.next_event(now), departure].into_iter().flatten().min();
     }
 
-    /// Segments that are due leave the host. Returns whether the connection waited for that.
+    /// Releases due segments from the host. Returns whether the connection waited for that.
     fn release(&mut self, now: Time, out: &mut Outputs) -> bool {
         while self.waiting.front().is_some_and(|waiting| waiting.leaves <= now) {
             let departure = self.waiting.pop_front().expect("there is one");
@@ -151,7 +152,7 @@ impl TcpEndpoint {
         self.connection.leave_host(now)
     }
 
-    /// Tells the application what has happened and does what it wants.
+    /// Passes events to the application and performs its requests.
     fn act(&mut self, now: Time) {
         if self.connection.is_open() && !self.told.open {
             self.told.open = true;
@@ -193,7 +194,7 @@ impl TcpEndpoint {
         }
     }
 
-    /// [`RecoveryState::send_rate`].
+    /// Value of [`RecoveryState::send_rate`].
     fn send_rate(&self) -> Option<DataRate> {
         recovery_state(&self.connection.snapshot()?).send_rate()
     }
@@ -228,8 +229,8 @@ impl TcpEndpoint {
         }
     }
 
-    /// Writes once, records as long as there is room, and ends the stream after the last byte. Returns whether there may be
-    /// something to send.
+    /// Writes once, records as long as there is room, and ends the stream after the last byte. Returns
+    /// whether there may be data to send.
     fn write(&mut self, now: Time, out: &mut Outputs) -> bool {
         if !self.connection.is_open() || self.told.finished {
             return false;
@@ -258,7 +259,7 @@ impl TcpEndpoint {
         written
     }
 
-    /// One write, as far as the buffer has room: skb by skb.
+    /// Performs one write, skb by skb, as far as the buffer has room.
     fn write_bytes(&mut self, now: Time, out: &mut Outputs) -> bool {
         if !self.connection.is_writable() {
             return false;
@@ -299,7 +300,7 @@ impl TcpEndpoint {
         }
     }
 
-    /// Lets the application choose the next record, if the one before is written.
+    /// Lets the application choose the next record, if the previous one is written.
     fn pull(&mut self, now: Time, room: u64) {
         let Some(records) = self.records.as_mut().filter(|_| self.told.ready && !self.closing) else {
             return;
@@ -335,7 +336,7 @@ impl TcpEndpoint {
         self.nic.send(now, Port(0), size, ecn, Payload::Segment(segment), out);
     }
 
-    /// Tells the observer the state of recovery, if it has changed.
+    /// Passes the state of recovery to the observer if it has changed.
     fn observe(&mut self, now: Time) {
         let Some(observer) = &mut self.observer else { return };
         let Some(snapshot) = self.connection.snapshot() else { return };
@@ -346,8 +347,8 @@ impl TcpEndpoint {
         }
     }
 
-    /// Values that are worth a time series; one that is unknown is left out. Names are those of the real
-    /// stacks, where these have the same.
+    /// Reports the values that have a time series; unknown ones are omitted. Names are those of the real
+    /// stacks if these have the same values.
     fn report(&self, out: &mut Metrics) {
         if let Some(snapshot) = self.connection.snapshot() {
             let state = recovery_state(&snapshot);
@@ -386,7 +387,7 @@ impl Element for TcpEndpoint {
         self.nic.receive(&packet);
         self.release(now, out);
         let Payload::Segment(mut segment) = packet.payload else {
-            return; // background traffic that went astray
+            return; // misrouted background traffic
         };
         let has_data = segment.length > 0 || segment.flags.has(Flags::FIN);
         self.connection.receive(now, &segment, packet.ecn);

@@ -1,4 +1,4 @@
-//! The three-way handshake: options offered and agreed on, and when SYN and SYN-ACK are sent again.
+//! The three-way handshake: negotiation of options, and retransmission of SYN and SYN-ACK.
 //!
 //! | | RFC | Linux | here |
 //! | --- | --- | --- | --- |
@@ -7,7 +7,7 @@
 //! | ticks | none | timers end at ticks of the kernel: a second with a multiple of 64 of them | as Linux |
 //! | RTT after a retransmission | none (RFC 6298 section 3) | by the echo of the timestamp, in milliseconds | as Linux |
 //! | window after a loss | one segment (RFC 5681 section 3.1) | after a timeout and a second retransmission | as Linux since 5.2 |
-//! | window scale | any | from the largest receive buffer, `rmem_max` included | as Linux |
+//! | window scale | any | from the maximum receive buffer, including `rmem_max` | as Linux |
 
 use super::config::{Config, UNSCALED_WINDOW, payload};
 use super::receiver::Receiver;
@@ -20,7 +20,7 @@ use quiclab_core::{Duration, SegmentOptions, Time};
 /// `tcp_syn_retries` and `tcp_synack_retries` (Documentation/networking/ip-sysctl.rst).
 const SYN_RETRIES: u32 = 6;
 const SYN_ACK_RETRIES: u32 = 5;
-/// Age of an echo in milliseconds from which it gives no RTT (`tcp_rtt_tsopt_us`: microseconds in an `int`).
+/// Age of an echo in milliseconds at which it gives no RTT (`tcp_rtt_tsopt_us`: microseconds in an `int`).
 const OLDEST_ECHO: u32 = i32::MAX as u32 / 1000;
 /// MSS of a peer that announces none (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u16 = 536;
@@ -35,7 +35,7 @@ pub(super) struct Offer {
 }
 
 impl Offer {
-    /// What this end offers.
+    /// Options that this end offers.
     pub(super) fn new(config: &TcpValues) -> Self {
         Self {
             mss: u16::try_from(config.mss.bytes()).unwrap_or(u16::MAX),
@@ -45,7 +45,7 @@ impl Offer {
         }
     }
 
-    /// What the SYN of a peer offers.
+    /// Options that the SYN of a peer offers.
     pub(super) fn of_peer(options: Option<&SegmentOptions>) -> Self {
         match options {
             Some(&SegmentOptions::Syn { mss, window_scale, sack, timestamps, .. }) => {
@@ -55,8 +55,8 @@ impl Offer {
         }
     }
 
-    /// The answer to an offer: an option that was not offered "MUST NOT" be sent (RFC 7323 sections 2.2
-    /// and 3.2, RFC 2018 section 2 for what a SYN permits); each end announces its own MSS.
+    /// Response to an offer: an option that was not offered "MUST NOT" be sent (RFC 7323 sections 2.2 and
+    /// 3.2, RFC 2018 section 2 for options that a SYN permits); each end announces its own MSS.
     pub(super) fn answer(self, peer: Self) -> Self {
         Self {
             mss: self.mss,
@@ -66,14 +66,14 @@ impl Offer {
         }
     }
 
-    /// As options of a SYN or SYN-ACK, which also has the AccECN option or not.
+    /// Options of a SYN or SYN-ACK, with or without the AccECN option.
     pub(super) fn options(self, accecn: bool) -> SegmentOptions {
         let Self { mss, window_scale, sack, timestamps } = self;
         SegmentOptions::Syn { mss, window_scale, sack, timestamps, accecn }
     }
 }
 
-/// Options in effect: what both ends offered.
+/// Options in effect: those offered by both ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Agreed {
     /// Payload of a full segment in bytes.
@@ -105,14 +105,14 @@ pub(super) fn syn_window(config: &TcpValues, payload: u64) -> u32 {
     u32::try_from(window - window % payload.min(window.max(1))).expect("at most 65535")
 }
 
-/// What the timeout of a SYN or SYN-ACK leads to.
+/// Effect of the timeout of a SYN or SYN-ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expiry {
     /// Not due yet.
     NotDue,
-    /// It is sent again.
+    /// It is retransmitted.
     Again,
-    /// The peer does not answer.
+    /// The peer does not respond: the connection fails.
     GiveUp,
 }
 
@@ -123,27 +123,27 @@ pub(super) struct Retransmission {
     deadline: Time,
     rto: Duration,
     ticks: Ticks,
-    /// Timeouts so far: they lead to giving up (`num_timeout`).
+    /// Number of timeouts so far, which limit the retries (`num_timeout`).
     timeouts: u32,
-    /// Answers to a SYN that came again.
+    /// Number of responses to a repeated SYN.
     answers: u32,
     linear: u32,
     most: u32,
 }
 
 impl Retransmission {
-    /// A SYN is sent `now`.
+    /// State after a SYN sent `now`.
     pub(super) fn of_syn(config: &Config, now: Time) -> Self {
         let linear = config.fixed.linear_syns;
         Self::new(&config.tcp, linear, SYN_RETRIES + linear, now)
     }
 
-    /// A SYN-ACK is sent `now`.
+    /// State after a SYN-ACK sent `now`.
     pub(super) fn of_syn_ack(config: &Config, now: Time) -> Self {
         Self::new(&config.tcp, 0, SYN_ACK_RETRIES, now)
     }
 
-    /// The first `linear` timeouts are not doubled.
+    /// Makes the state; the first `linear` timeouts are not doubled.
     fn new(config: &TcpValues, linear: u32, most: u32, now: Time) -> Self {
         let (rto, ticks) = (config.initial_rto, Ticks::new(config.kernel_hz));
         Self { sent: now, deadline: ticks.end(now, rto), rto, ticks, timeouts: 0, answers: 0, linear, most }
@@ -168,8 +168,8 @@ impl Retransmission {
         Expiry::Again
     }
 
-    /// It is sent again before its time, because the peer's SYN arrived again: the timer starts anew, and
-    /// nothing is given up for that (`tcp_check_req`, `tcp_rtx_synack`).
+    /// Handles an early retransmission because the peer's SYN arrived again: the timer restarts, and it does
+    /// not count as a retry (`tcp_check_req`, `tcp_rtx_synack`).
     pub(super) fn repeat(&mut self, now: Time) {
         self.answers += 1;
         self.deadline = self.ticks.end(now, self.rto);
@@ -180,14 +180,15 @@ impl Retransmission {
         self.timeouts + self.answers > 0
     }
 
-    /// Timeouts so far.
+    /// Number of timeouts so far.
     pub(super) fn timeouts(&self) -> u32 {
         self.timeouts
     }
 
-    /// RTT of the handshake answered `now` by a segment that echoes the timestamp `echo`, if timestamps are used. If it was
-    /// sent more than once, only the echo tells which one was answered (Karn, RFC 6298 section 3; `tcp_ack_update_rtt`,
-    /// `tcp_rtt_tsopt_us`): in whole milliseconds, at least one; an echo of more than half an hour ago is none.
+    /// RTT of the handshake completed `now` by a segment that echoes the timestamp `echo`, if timestamps are
+    /// used. If it was sent more than once, only the echo identifies the acknowledged one (Karn, RFC 6298
+    /// section 3; `tcp_ack_update_rtt`, `tcp_rtt_tsopt_us`): in whole milliseconds, at least one; an echo of
+    /// more than half an hour ago is ignored.
     pub(super) fn rtt(&self, now: Time, echo: Option<u32>) -> Option<Duration> {
         if !self.is_retransmitted() {
             return Some(now.since(self.sent));
@@ -196,11 +197,11 @@ impl Retransmission {
         age.map(|age| Duration::from_millis(u64::from(age).max(1)))
     }
 
-    /// Whether the connection starts with a window of one segment. RFC 5681 section 3.1 asks for it after any lost SYN or
-    /// SYN-ACK; Linux, with its RTO of 1 s, if there was a timeout and more than one retransmission, answers to a repeated
-    /// SYN included (`total_retrans` of `tcp_init_transfer`). An ACK that echoes the first timestamp shows that the timeout
-    /// was spurious (`tcp_try_undo_spurious_syn`). Before 5.2, which is not modelled, no timeout was needed, and a spurious
-    /// one counted.
+    /// Whether the connection starts with a window of one segment. RFC 5681 section 3.1 requires it after any
+    /// lost SYN or SYN-ACK; Linux, with its RTO of 1 s, after a timeout and more than one retransmission,
+    /// including responses to a repeated SYN (`total_retrans` of `tcp_init_transfer`). An ACK that echoes the
+    /// first timestamp shows that the timeout was spurious (`tcp_try_undo_spurious_syn`). Before 5.2, which
+    /// is not modelled, no timeout was needed, and a spurious one counted.
     pub(super) fn starts_with_one_segment(&self, echo: Option<u32>) -> bool {
         let spurious = echo == Some(timestamp(self.sent));
         self.timeouts > 0 && self.timeouts + self.answers > 1 && !spurious
@@ -243,8 +244,8 @@ mod tests {
         assert_eq!(times(syn_ack), (vec![1, 3, 7, 15, 31], 63));
     }
 
-    /// Linux `tcp_check_req`: a SYN that comes again is answered, and starts the timer anew; five timeouts
-    /// are still to come, 1, 2, 4, 8 and 16 s apart, and 32 s later it is given up.
+    /// Linux `tcp_check_req`: a repeated SYN is responded to, and restarts the timer; five timeouts remain,
+    /// 1, 2, 4, 8 and 16 s apart, and the connection fails 32 s later.
     #[test]
     fn a_syn_that_comes_again_uses_no_retry_up() {
         let mut syn_ack = Retransmission::of_syn_ack(&linux(None, 0), Time::ZERO);
@@ -263,7 +264,7 @@ mod tests {
         assert_eq!((syn.rtt(now, None), syn.starts_with_one_segment(None)), (None, false));
         syn.expire(syn.deadline());
         assert!(syn.starts_with_one_segment(None));
-        // the third one was answered, or the first one, and both others were sent in vain
+        // the third one was acknowledged, or the first one, and both others were sent in vain
         assert!(syn.starts_with_one_segment(Some(3007)));
         assert!(!syn.starts_with_one_segment(Some(7)));
         let answered = Time::from_nanos(3_037_900_000);

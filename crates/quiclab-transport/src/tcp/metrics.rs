@@ -1,9 +1,9 @@
-//! What the kernel keeps of the other end when a connection ends, for the next connection to it: Linux 4.15 to 7,
-//! net/ipv4/tcp_metrics.c.
+//! Metrics of the peer that the kernel saves at the end of a connection for the next one to it: Linux 4.15 to
+//! 7, net/ipv4/tcp_metrics.c.
 //!
 //! | metric | `tcp_update_metrics`, at the end | `tcp_init_metrics`, at the start | here |
 //! | --- | --- | --- | --- |
-//! | SSTHRESH | by the state of the connection, [`update`]; not since 5.6 (`tcp_no_ssthresh_metrics_save`) | the first threshold | as Linux; no part of BBR, which sets its own threshold anew (`bbr_init`) |
+//! | SSTHRESH | by the state of the connection, [`update`]; not since 5.6 (`tcp_no_ssthresh_metrics_save`) | the first threshold | as Linux; no part of BBR, which sets its own threshold (`bbr_init`) |
 //! | RTT | smoothed RTT; one that has fallen counts one eighth | the first RTO, if it is longer than that of the handshake (since 3.12) | as Linux, without rounding to jiffies |
 //! | REORDERING | in Disorder, Recovery, Loss and a slow start after a loss: if it is larger, and not the usual one | the first reordering | as Linux |
 //! | RTTVAR, CWND | yes | not read, unless an administrator has locked CWND | not kept |
@@ -17,7 +17,7 @@ use crate::options::TcpMetrics;
 use quiclab_core::{Duration, Metrics, SavedTcpMetrics};
 
 quiclab_core::metrics! {
-    /// What the cache of a destination has set.
+    /// Metrics set from the cache of a destination.
     pub static SAVED: SavedMetrics = "endpoint, lab-tcp with [`tcp.metrics`](scenario.md#metrics-of-a-destination) `warm_start`" {
         /// Slow-start threshold at the start of this end; only if saved.
         saved_ssthresh_bytes: Gauge, End;
@@ -31,43 +31,43 @@ quiclab_core::metrics! {
 /// State of a connection at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FinalState {
-    /// A timer went off, and nothing that gives an RTT was acknowledged since (`icsk_backoff`).
+    /// Whether a timer has expired without an RTT sample since (`icsk_backoff`).
     pub(super) backed_off: bool,
-    /// `None` before the first sample.
+    /// Smoothed RTT; `None` before the first sample.
     pub(super) srtt: Option<Duration>,
     /// Window in segments.
     pub(super) window: u32,
     /// Threshold in segments; `None`: unlimited, the initial slow start.
     pub(super) ssthresh: Option<u32>,
-    /// Neither loss nor reordering is in progress (`TCP_CA_Open`).
+    /// Whether neither loss nor reordering is in progress (`TCP_CA_Open`).
     pub(super) open: bool,
     /// Reordering that is tolerated, and that at the start of a connection (`tcp_reordering`), in segments.
     pub(super) reordering: u32,
     pub(super) usual_reordering: u32,
 }
 
-/// What the kernel of an end keeps of its peer.
+/// Metrics that the kernel of an end keeps of its peer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MetricsCache {
-    /// Before the connection.
+    /// Metrics before the connection.
     pub(super) metrics: SavedTcpMetrics,
-    /// The threshold is among them: `tcp_no_ssthresh_metrics_save` is 0.
+    /// Whether the threshold is among them: `tcp_no_ssthresh_metrics_save` is 0.
     saves_ssthresh: bool,
 }
 
 impl MetricsCache {
-    /// `None` if nothing is kept.
+    /// Makes the cache; `None` if nothing is kept.
     pub(super) fn new(wanted: TcpMetrics, saves_ssthresh: bool) -> Option<Self> {
         let metrics = SavedTcpMetrics::default();
         (wanted == TcpMetrics::WarmStart).then_some(Self { metrics, saves_ssthresh })
     }
 
-    /// After a connection; `None` if it was not opened, or was aborted.
+    /// Metrics after a connection; `None` if it was not opened, or was aborted.
     pub(super) fn after(&self, ended: Option<&FinalState>) -> SavedTcpMetrics {
         ended.map_or(self.metrics, |ended| update(self.metrics, ended, self.saves_ssthresh))
     }
 
-    /// What was known before the connection, whose full segments carry `payload` bytes.
+    /// Reports the metrics before the connection, whose full segments carry `payload` bytes.
     pub(super) fn report(&self, payload: u64, out: &mut Metrics) {
         let SavedTcpMetrics { ssthresh, rtt, reordering } = self.metrics;
         if let Some(ssthresh) = ssthresh.filter(|_| payload > 0) {
@@ -82,7 +82,7 @@ impl MetricsCache {
     }
 }
 
-/// What is known after a connection that has ended, of what was `known` before it (`tcp_update_metrics`).
+/// Metrics after a connection that has ended, from those `known` before it (`tcp_update_metrics`).
 fn update(known: SavedTcpMetrics, ended: &FinalState, saves_ssthresh: bool) -> SavedTcpMetrics {
     let mut now = known;
     let Some(srtt) = ended.srtt.filter(|_| !ended.backed_off) else {
@@ -98,7 +98,7 @@ fn update(known: SavedTcpMetrics, ended: &FinalState, saves_ssthresh: bool) -> S
         None => known.ssthresh.map(|known| known.max(ended.window / 2)),
         // congestion avoidance: the window can be relied on
         Some(ssthresh) if ended.window >= ssthresh && ended.open => Some(ssthresh.max(ended.window / 2)),
-        // repairing a loss, or slow start after it: the threshold itself may be wrong
+        // recovery of a loss, or slow start after it: the threshold itself may be wrong
         Some(ssthresh) => {
             let larger = ended.reordering > known.reordering.unwrap_or(0);
             if larger && ended.reordering != ended.usual_reordering {
@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    /// 5.6: what an older kernel would have saved is neither written nor changed.
+    /// 5.6: the threshold that an older kernel would save is neither written nor changed.
     #[test]
     fn a_kernel_that_saves_no_threshold_keeps_the_rest() {
         let ended = FinalState { reordering: 7, open: false, ..ENDED };

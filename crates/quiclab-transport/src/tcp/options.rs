@@ -1,4 +1,4 @@
-//! The options of an endpoint on lab-tcp: a profile with the overrides of a scenario, checked.
+//! Options of an endpoint on lab-tcp: a profile with the overrides of a scenario, validated.
 
 use super::LAB_TCP;
 use super::config::{Config, payload};
@@ -14,7 +14,7 @@ use quiclab_core::{ByteCount, Problem};
 
 const MAX_WINDOW: ByteCount = ByteCount::from_bytes(1 << 30);
 
-/// The complete configuration of `options`.
+/// Complete configuration of `options`.
 pub(super) fn resolve(options: &EndpointConfig) -> Result<Config, Error> {
     let profile = options.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
     let mut config =
@@ -34,7 +34,7 @@ fn check_tls(tls: Option<&Tls>) -> Result<(), Error> {
     })
 }
 
-/// Puts what `options` set into `values`.
+/// Checks `options` and applies them to `values`.
 fn check_tcp(options: &TcpOptions, values: &mut TcpValues) -> Result<(), Error> {
     values.take(options);
     if !values.sack {
@@ -57,7 +57,7 @@ fn check_tcp(options: &TcpOptions, values: &mut TcpValues) -> Result<(), Error> 
     })
 }
 
-/// Congestion control and pacing, and which of them go together.
+/// Checks congestion control and pacing, and their combination.
 fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Error> {
     if let Some(control) = options.congestion_control {
         ensure(control.family() != Family::Coupled, || {
@@ -75,7 +75,7 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
             })?;
             config.tcp.ecn = asked.unwrap_or(if needed { TcpEcn::Dctcp } else { TcpEcn::Off });
         }
-        // a module of its own in Linux: only CUBIC has HyStart
+        // a separate module in Linux: only CUBIC has HyStart
         if control != CongestionControl::Cubic {
             config.slow_start_exit = SlowStartExit::None;
         }
@@ -109,7 +109,7 @@ mod tests {
     use crate::options::{EarlyData, SavedPath, TlsVersion};
     use quiclab_core::{Duration, ProblemKind};
 
-    /// Path and kind of the problem with what `change` makes of a right configuration.
+    /// Path and kind of the problem of a valid configuration after `change`.
     fn problem(change: impl FnOnce(&mut EndpointConfig)) -> (String, ProblemKind) {
         let mut config = EndpointConfig { stack: Some("lab-tcp".to_owned()), ..EndpointConfig::default() };
         change(&mut config);
@@ -177,7 +177,7 @@ mod tests {
         }
     }
 
-    /// TCP does not pace unless it is told to.
+    /// TCP does not pace unless configured.
     #[test]
     fn a_start_with_a_jump_needs_its_values_and_pacing() {
         use SlowStartExit::{CarefulResume, JumpStart, RapidStart, Search};

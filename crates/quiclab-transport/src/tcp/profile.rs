@@ -1,14 +1,15 @@
-//! Profiles: the values of Linux releases, and of receivers that are not Linux, each with its source.
+//! Profiles: the values of Linux releases, and of receivers other than Linux, each with its source.
 //!
-//! `options/tcp.rs` and `config.rs` have the values of the oldest release; [`CHANGES`] has what came later. The
-//! configuration of a profile and the rows of its documentation both come from these. A profile of [`RECEIVERS`] is the default
-//! profile with the options of another system that concern what it receives; as a sender it is Linux.
+//! `options/tcp.rs` and `config.rs` have the values of the oldest release; [`CHANGES`] has the later changes.
+//! The configuration of a profile and the rows of its documentation both come from these. A profile of
+//! [`RECEIVERS`] is the default profile with the options of another system for reception; as a sender it is
+//! Linux.
 //!
-//! Not modelled although it changed between these releases: HyStart's allowance for delayed ACKs (5.6), the rounds and minima of
-//! HyStart (5.16).
+//! Changes between these releases that are not modelled: HyStart's allowance for delayed ACKs (5.6), the
+//! rounds and minima of HyStart (5.16).
 //!
-//! Not modelled of receivers: the steps in which their buffers grow, window updates, and what `acknowledgement/delayed.rs` lists. The
-//! buffer of Windows is that of Linux: its sizes are not documented.
+//! Not modelled of receivers: the steps in which their buffers grow, window updates, and the list in
+//! `acknowledgement/delayed.rs`. The buffer of Windows is that of Linux: its sizes are not documented.
 
 use super::config::{Config, Fixed};
 use crate::options::{RateReduction, TcpAckRule, TcpLossDetection, TcpValues};
@@ -21,7 +22,7 @@ pub const DEFAULT_PROFILE: &str = "linux-7";
 /// A kernel release: major and minor.
 type Release = (u16, u16);
 
-/// All profiles with the release they stand for.
+/// All profiles with the release that they represent.
 const PROFILES: [(&str, Release); 5] = [
     ("linux-4.15", (4, 15)),
     ("linux-4.19", (4, 19)),
@@ -30,7 +31,7 @@ const PROFILES: [(&str, Release); 5] = [
     ("linux-7", (7, 0)),
 ];
 
-/// A receiver that is not Linux: the name of its profile, its system, and what differs from the default profile.
+/// Receiver other than Linux: name of its profile, its system, and differences from the default profile.
 struct Receiver {
     name: &'static str,
     system: &'static str,
@@ -44,12 +45,12 @@ macro_rules! values {
     };
 }
 
-/// Where the values of Windows come from.
+/// Source of the values of Windows.
 const WINDOWS: &str = "Get-NetTCPSetting, template Internet, which clients use (Microsoft Networking Blog, TCP Templates for Windows \
      Server 2019, 2018)";
 const SEGMENTS: &str = "Microsoft, Troubleshoot Windows Server, KB 823764: each second segment of a stream is acknowledged, its last one \
      by the timer";
-/// What Windows does behind a gap is not documented.
+/// Source of the behaviour behind a gap, which is not documented for Windows.
 const IMMEDIATE: &str = "RFC 5681 section 4.2: each segment behind a gap SHOULD be acknowledged at once; Windows documents nothing else";
 
 const RECEIVERS: [Receiver; 3] = [
@@ -155,7 +156,7 @@ pub fn profiles() -> impl Iterator<Item = &'static str> {
     PROFILES.iter().map(|&(name, _)| name).chain(RECEIVERS.iter().map(|receiver| receiver.name))
 }
 
-/// What the profile `name` stands for; `None` if there is no such profile.
+/// Description of the profile `name`; `None` if there is no such profile.
 #[must_use]
 pub fn description(name: &str) -> Option<String> {
     let of_linux = |release: &str| format!("TCP of Linux {release} with the defaults of its kernel");
@@ -169,7 +170,7 @@ fn receiver(name: &str) -> Option<&'static Receiver> {
     RECEIVERS.iter().find(|receiver| receiver.name == name)
 }
 
-/// What the profile `name` sets; `None` if there is no such profile.
+/// Values of the profile `name`; `None` if there is no such profile.
 #[must_use]
 pub fn rows(name: &str) -> Option<Vec<OptionRow>> {
     let config = find(name)?;
@@ -187,7 +188,7 @@ pub fn rows(name: &str) -> Option<Vec<OptionRow>> {
     Some(rows.collect())
 }
 
-/// The values of the profile `name`; `None` if there is no such profile.
+/// Configuration of the profile `name`; `None` if there is no such profile.
 pub(super) fn find(name: &str) -> Option<Config> {
     profiles().find(|&profile| profile == name)?;
     let mut config = Config::DEFAULTS;
@@ -197,7 +198,7 @@ pub(super) fn find(name: &str) -> Option<Config> {
     Some(config)
 }
 
-/// What changed up to the release of the profile `name`, then what its receiver has.
+/// Changes up to the release of the profile `name`, then the values of its receiver.
 fn changes(name: &str) -> impl Iterator<Item = &'static Value<Config>> {
     let receiver = receiver(name);
     let linux = receiver.map_or(name, |_| DEFAULT_PROFILE);
@@ -282,7 +283,7 @@ mod tests {
         assert_eq!(differences("linux-5.15", "linux-7"), expected);
     }
 
-    /// A receiver is the default profile but for what arrives: nothing that only a sender uses differs.
+    /// A receiver differs from the default profile only in reception: values used only by a sender are equal.
     #[test]
     fn receivers_differ_in_what_they_receive() {
         let linux = rows(DEFAULT_PROFILE).unwrap();
@@ -328,7 +329,7 @@ mod tests {
         for profile in profiles() {
             let rows = rows(profile).unwrap();
             assert!(rows.iter().all(|row| !row.source.is_empty() && !row.value.is_empty()), "{profile}");
-            // and how often a segment is sent again
+            // and the number of retransmissions of a segment
             let fields = Config::FIELDS.len() + TcpValues::FIELDS.len() + Fixed::FIELDS.len();
             assert_eq!(rows.len(), fields + 1);
         }

@@ -1,10 +1,10 @@
-//! The receiving half of a TCP connection: what has arrived, what the application has read, and when
-//! and what to acknowledge (RFC 9293 section 3.10.7.4; Linux `tcp_rcv_established`).
+//! Receiving half of a TCP connection: received data, data read by the application, and acknowledgements (RFC
+//! 9293 section 3.10.7.4; Linux `tcp_rcv_established`).
 //!
 //! ```text
 //! reassembly    intervals out of order, SACK blocks, duplicates
-//! window        how much the peer may send; the buffer grows with the rate
-//! timestamps    which one to echo, PAWS
+//! window        limit of data of the peer; the buffer grows with the rate
+//! timestamps    choice of the echo, PAWS
 //! acknowledgement::delayed   when to acknowledge
 //! ```
 //!
@@ -12,9 +12,9 @@
 //! |---|---|---|---|
 //! | segment over the right edge | trimmed | taken whole (dropped whole from 6.17 on) | trimmed |
 //! | ACK of a FIN | | delayed, unless this end has sent FIN | at once |
-//! | answers to unacceptable empty segments | each | one in 500 ms | as Linux |
+//! | responses to unacceptable empty segments | each | one in 500 ms | as Linux |
 //!
-//! The clock of timestamps is `now` in milliseconds, modulo 2^32: the echo that arrives gives the RTT.
+//! The clock of timestamps is `now` in milliseconds, modulo 2^32: the received echo gives the RTT.
 
 mod reassembly;
 mod timestamps;
@@ -36,37 +36,38 @@ use reassembly::{Outcome, Reassembly};
 use timestamps::Timestamps;
 use window::{GROWTH_PAYLOAD, Window};
 
-/// Least time between answers to unacceptable empty segments (Linux `tcp_invalid_ratelimit`).
+/// Minimum time between responses to unacceptable empty segments (Linux `tcp_invalid_ratelimit`).
 const ANSWER_INTERVAL: Duration = Duration::from_millis(500);
-/// Blocks that fit beside the timestamps option, and without it (RFC 2018 section 3).
+/// Maximum number of blocks with the timestamps option, and without it (RFC 2018 section 3).
 const BLOCKS_WITH_TIMESTAMPS: usize = 3;
 const BLOCKS: usize = 4;
 
-/// The receiving half.
+/// Receiving half.
 pub(crate) struct Receiver {
     reassembly: Reassembly,
     window: Window,
     acks: DelayedAck,
     timestamps: Timestamps,
     echo: Echo,
-    /// Counts of packets by ECN field; `None` where AccECN is not in use.
+    /// Counts of packets by ECN field; `None` if AccECN is not in use.
     counts: Option<Received>,
     prior_ack: Option<PriorAck>,
     /// First position that the application has not read.
     unread: u64,
     /// Acknowledgement number sent last (Linux `rcv_wup`).
     acknowledged: u64,
-    /// Last answer to an unacceptable segment without data.
+    /// Time of the last response to an unacceptable segment without data.
     answered: Option<Time>,
     sack: bool,
     has_timestamps: bool,
-    /// Segments out of order tell their size, too.
+    /// Whether segments out of order are measured, too.
     measures_out_of_order: bool,
 }
 
 impl Receiver {
-    /// The receiver of a connection. `payload` is that of a full segment; the peer's stream begins at 1.
-    /// `window_scaling` and `ecn` of `config.tcp` must say what was negotiated, as `sack` and `timestamps` do.
+    /// Makes the receiver of a connection. `payload` is that of a full segment; position 1 is the first of
+    /// the peer's stream. `window_scaling` and `ecn` of `config.tcp` must be the negotiated values, as `sack`
+    /// and `timestamps`.
     pub(crate) fn new(config: &Config, payload: u64, sack: bool, timestamps: bool) -> Self {
         let window = Window::new(config, payload);
         let fixed = config.fixed.clone();
@@ -104,13 +105,13 @@ impl Receiver {
         }
     }
 
-    /// The connection is open since `now`; SYN or SYN-ACK has offered a window of `offered` bytes.
+    /// Opens the connection at `now`; SYN or SYN-ACK has offered a window of `offered` bytes.
     pub(crate) fn opened(mut self, now: Time, offered: u32) -> Self {
         self.window.open(now, offered.into());
         self
     }
 
-    /// Acknowledgements tell of marks with AccECN.
+    /// Reports marks with AccECN in acknowledgements.
     pub(crate) fn count_marks(&mut self, counts: Received) {
         self.counts = Some(counts);
     }
@@ -120,9 +121,9 @@ impl Receiver {
         window::window_scale(config)
     }
 
-    /// A segment arrived (the caller has checked PAWS): with data or FIN, or an empty one, whose timestamp
-    /// is to be echoed, too, and which is answered if it is a window probe. `srtt` is that of the sending
-    /// half, if it has one: it bounds the delayed acknowledgement. `field` is the ECN field of the packet.
+    /// Handles a segment (the caller has checked PAWS) with data or FIN, or an empty one, whose timestamp is
+    /// echoed, too, and which is responded to if it is a window probe. `srtt` is that of the sending half, if
+    /// it has one: it bounds the delayed acknowledgement. `field` is the ECN field of the packet.
     pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment, field: Ecn, srtt: Option<Duration>) {
         self.acks.set_srtt(srtt);
         if segment.flags.has(Flags::SYN) {
@@ -161,7 +162,7 @@ impl Receiver {
         }
     }
 
-    /// Data that are new arrived in a packet with this ECN field (`tcp_data_ecn_check`).
+    /// Handles new data in a packet with this ECN field (`tcp_data_ecn_check`).
     fn note_mark(&mut self, field: Ecn) {
         let demand = self.echo.on_data(field, self.next_expected(), self.acks.is_delayed());
         if demand.quick {
@@ -175,8 +176,8 @@ impl Receiver {
         }
     }
 
-    /// "If an incoming segment is not acceptable, an acknowledgment should be sent in reply"
-    /// (RFC 9293 section 3.10.7.4; Linux `tcp_send_dupack`).
+    /// Rejects a segment: "If an incoming segment is not acceptable, an acknowledgment should be sent in
+    /// reply" (RFC 9293 section 3.10.7.4; Linux `tcp_send_dupack`).
     fn refuse(&mut self, now: Time, segment: &Segment) {
         let (start, end) = (segment.sequence, segment.end());
         if start == end {
@@ -191,19 +192,19 @@ impl Receiver {
         self.acks.acknowledge_now(now);
     }
 
-    /// A segment that PAWS rejects ([`Receiver::is_too_old`]) is acknowledged and dropped (RFC 7323
-    /// section 5.3, R1).
+    /// Acknowledges and drops a segment that PAWS rejects ([`Receiver::is_too_old`]) (RFC 7323 section 5.3,
+    /// R1).
     pub(crate) fn on_too_old(&mut self, now: Time, segment: &Segment) {
         self.refuse(now, segment);
     }
 
-    /// An acceptable segment with data or FIN.
+    /// Handles an acceptable segment with data or FIN.
     fn take(&mut self, now: Time, segment: &Segment, field: Ecn) {
         let (start, edge) = (segment.sequence, self.window.edge());
         let end = segment.end().min(edge);
         let next = self.next_expected();
         if end > next && start >= edge || edge <= next {
-            // nothing of it fits; what is old of it is still a duplicate
+            // no part of it fits; its old part is still a duplicate
             if start < next {
                 self.reassembly.insert(start, end.min(next), false);
             }
@@ -231,8 +232,8 @@ impl Receiver {
                     let arrival = self.measure(segment);
                     self.acks.measure_segment(&arrival);
                 }
-                // without SACK the window must not move, or the ACK is no duplicate (RFC 5681 section 2); the segment is
-                // charged afterwards (skb_set_owner_r)
+                // without SACK the window must not move, or the ACK is not a duplicate (RFC 5681 section 2);
+                // the segment is charged afterwards (skb_set_owner_r)
                 if self.sack {
                     self.grow(u64::from(segment.length), held);
                 }
@@ -241,7 +242,7 @@ impl Receiver {
         }
     }
 
-    /// Data in order (Linux `tcp_event_data_recv`).
+    /// Handles data in order (Linux `tcp_event_data_recv`).
     fn on_order(&mut self, now: Time, segment: &Segment, field: Ecn) {
         let payload = u64::from(segment.length);
         if payload == 0 {
@@ -256,8 +257,8 @@ impl Receiver {
         }
     }
 
-    /// What the acknowledgements are to know of a segment; a larger one than before tells how much of its memory is payload
-    /// (Linux `tcp_measure_rcv_mss`).
+    /// Arrival of a segment for the acknowledgement policy; one larger than before shows the share of payload
+    /// in its memory (Linux `tcp_measure_rcv_mss`).
     fn measure(&mut self, segment: &Segment) -> Arrival {
         let payload = u64::from(segment.length);
         let plain = if self.has_timestamps { 32 } else { 20 };
@@ -281,7 +282,7 @@ impl Receiver {
         }
     }
 
-    /// Part of the window that is taken: by what is unread and what is out of order.
+    /// Part of the window that is occupied by unread data and data out of order.
     fn held(&self) -> u64 {
         let bytes = self.reassembly.readable().saturating_sub(self.unread) + self.reassembly.held_bytes();
         self.window.taken(bytes, self.reassembly.memory())
@@ -301,8 +302,8 @@ impl Receiver {
         }
     }
 
-    /// The application reads all that is in order: how many bytes. Moves the window; the buffer grows
-    /// with what is read in an RTT (dynamic right-sizing).
+    /// Reads all data in order for the application; returns the number of bytes. Moves the window; the buffer
+    /// grows with the bytes read in an RTT (dynamic right-sizing).
     pub(crate) fn read(&mut self, now: Time) -> u64 {
         let readable = self.reassembly.readable();
         let bytes = readable - self.unread;
@@ -310,8 +311,8 @@ impl Receiver {
         self.reassembly.on_read();
         let beyond = self.reassembly.highest().saturating_sub(readable);
         if bytes > 0 {
-            // the buffer is looked at when the first of the queued skbs is copied; those of a device without page fragments are
-            // not merged (`skb_head_is_locked`)
+            // the buffer is adjusted when the first of the queued skbs is copied; those of a device without
+            // page fragments are not merged (`skb_head_is_locked`)
             let left = bytes.saturating_sub(self.acks.segment());
             self.window.on_read(now, readable - left, left, beyond);
         }
@@ -323,8 +324,8 @@ impl Receiver {
         bytes
     }
 
-    /// Reading made so much room that the sender should hear of it at once: at least twice the window it
-    /// knows (RFC 9293 section 3.8.6.2.2; Linux `tcp_cleanup_rbuf`).
+    /// Acknowledges at once if reading made enough room to notify the sender: at least twice the window known
+    /// to it (RFC 9293 section 3.8.6.2.2; Linux `tcp_cleanup_rbuf`).
     fn update_window(&mut self, now: Time) {
         let known = self.window.edge().saturating_sub(self.next_expected());
         if 2 * known <= self.window.clamp() {
@@ -335,19 +336,20 @@ impl Receiver {
         }
     }
 
-    /// FIN has arrived and everything before it was read.
+    /// Whether FIN has arrived and all data before it were read.
     pub(crate) fn is_finished(&self) -> bool {
         self.reassembly.is_complete() && self.unread == self.reassembly.readable()
     }
-    /// Whether an acknowledgement that leaves now echoes a mark (ECE).
+    /// Whether an acknowledgement sent now echoes a mark (ECE).
     pub(crate) fn echoes_mark(&self) -> bool {
         self.echo.is_on()
     }
-    /// AE, CWR and ECE of a segment that leaves now, with AccECN.
+    /// Takes AE, CWR and ECE of a segment that is sent now, with AccECN.
     pub(crate) fn tell_marks(&mut self) -> Flags {
         self.counts.as_mut().map_or(Flags::NONE, Received::tell)
     }
-    /// The AccECN option of a segment that leaves now with `blocks`, if options are in use, and the blocks that stay.
+    /// Takes the AccECN option of a segment that is sent now with `blocks`, if options are in use, and the
+    /// remaining blocks.
     pub(crate) fn accecn_option(
         &mut self,
         in_use: bool,
@@ -356,11 +358,12 @@ impl Receiver {
         let option = self.counts.as_mut().filter(|_| in_use)?.option(self.has_timestamps, &mut blocks)?;
         Some((option, blocks))
     }
-    /// An acknowledgement that must leave before any other, of a part of what has arrived.
+    /// Takes an acknowledgement of a part of the received data that must be sent before any other.
     pub(crate) fn take_prior_ack(&mut self) -> Option<PriorAck> {
         self.prior_ack.take()
     }
-    /// When an acknowledgement must leave; not after now: at once; `None`: nothing to acknowledge.
+    /// Time at which an acknowledgement must be sent, at once if it is not in the future; `None`: nothing to
+    /// acknowledge.
     pub(crate) fn ack_due(&self) -> Option<Time> {
         self.acks.due()
     }
@@ -368,7 +371,7 @@ impl Receiver {
     pub(crate) fn next_expected(&self) -> u64 {
         self.reassembly.next()
     }
-    /// Window to announce now, in bytes; it never shrinks (RFC 9293 section 3.8.6).
+    /// Window to announce now, in bytes; its edge never moves back (RFC 9293 section 3.8.6).
     pub(crate) fn window(&mut self) -> u32 {
         let held = self.held();
         if self.window.is_short(held) {
@@ -376,18 +379,18 @@ impl Receiver {
         }
         self.window.announce(self.next_expected(), held, self.acks.segment())
     }
-    /// Blocks for a segment that leaves now: the DSACK block, if one is due, and the latest arrivals
-    /// first; three at most with timestamps, four without.
+    /// Takes the blocks for a segment that is sent now: the DSACK block, if one is due, and the latest
+    /// arrivals first; at most three with timestamps, four without.
     pub(crate) fn sack_blocks(&mut self) -> Option<SackBlocks> {
         self.reassembly.take_blocks(if self.has_timestamps { BLOCKS_WITH_TIMESTAMPS } else { BLOCKS })
     }
-    /// A segment that carries acknowledgement and window has left, a pure ACK or data (`pure` false).
+    /// Handles a sent segment with acknowledgement and window, a pure ACK or data (`pure` false).
     pub(crate) fn on_ack_sent(&mut self, now: Time, pure: bool) {
         self.acknowledged = self.next_expected();
         self.acks.on_ack_sent(now, pure);
     }
-    /// A segment of data left that was not a retransmission: the connection is interactive (pingpong) if
-    /// it answers what has just arrived.
+    /// Handles a sent segment of data that is not a retransmission: the connection is interactive (pingpong)
+    /// if it responds to data just received.
     pub(crate) fn on_data_sent(&mut self, now: Time) {
         self.acks.on_data_sent(now);
     }
@@ -395,7 +398,7 @@ impl Receiver {
     pub(crate) fn timestamp_to_echo(&self) -> Option<u32> {
         self.timestamps.recent()
     }
-    /// Whether a segment's timestamp is older than the last one taken (PAWS, RFC 7323 section 5).
+    /// Whether a segment's timestamp is older than the last one accepted (PAWS, RFC 7323 section 5).
     pub(crate) fn is_too_old(&self, segment: &Segment) -> bool {
         self.timestamps.is_too_old(segment, self.next_expected())
     }

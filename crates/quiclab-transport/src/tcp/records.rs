@@ -1,8 +1,8 @@
-//! Records of an application in transit: the contents of the payload of segments.
+//! Records of an application in transit: contents of the payload of segments.
 //!
 //! The sender keeps a record until the segment that carries its first byte is acknowledged, so that a
-//! retransmission says the same. The receiver keeps what has arrived, in whatever order, until the stream
-//! has been read up to it.
+//! retransmission has the same content. The receiver keeps records, received in any order, until the stream
+//! has been read up to them.
 
 use super::tls::Channel;
 use quiclab_core::{Contents, Record};
@@ -11,22 +11,22 @@ use std::collections::{BTreeMap, VecDeque};
 /// Records of one end of a connection, both ways.
 #[derive(Debug, Default)]
 pub(super) struct Records {
-    /// Sent or to be sent, and not acknowledged, in the order of the stream.
+    /// Records sent or to be sent, and not acknowledged, in the order of the stream.
     outgoing: VecDeque<Record>,
-    /// Arrived and not begun to be read, by position.
+    /// Records that have arrived and are not read yet, by position.
     incoming: BTreeMap<u64, Record>,
-    /// What of the record that is being read is missing, and its contents, until these are told.
+    /// Missing bytes of the record that is being read, and its contents until these are passed on.
     current: Option<(u64, Contents)>,
 }
 
 impl Records {
-    /// A record was written.
+    /// Adds a written record.
     pub(super) fn push(&mut self, record: Record) {
         debug_assert!(self.outgoing.back().is_none_or(|last| last.position < record.position));
         self.outgoing.push_back(record);
     }
 
-    /// What a segment of the positions `start..start + length` says; `None`: nothing.
+    /// Records in a segment of the positions `start..start + length`; `None`: none.
     pub(super) fn of(&self, start: u64, length: u16) -> Option<Vec<Record>> {
         let index = |position| self.outgoing.partition_point(|record| record.position < position);
         let (first, last) = (index(start), index(start + u64::from(length)));
@@ -34,24 +34,24 @@ impl Records {
         (first < last).then(records)
     }
 
-    /// The peer has received everything before `position`.
+    /// Handles the acknowledgement of all data before `position`.
     pub(super) fn acknowledge(&mut self, position: u64) {
         while self.outgoing.front().is_some_and(|record| record.position < position) {
             self.outgoing.pop_front();
         }
     }
 
-    /// A segment has said this.
+    /// Adds the records of a segment.
     pub(super) fn arrive(&mut self, records: Vec<Record>, channel: &Channel) {
         for record in records {
-            // a retransmission says what is known
+            // a retransmission has known records
             if record.position > channel.next_record() || self.current.is_none() {
                 self.incoming.insert(record.position, record);
             }
         }
     }
 
-    /// What the application reads next: bytes, and what begins in them.
+    /// Takes the next data for the application: bytes, and the record that starts in them.
     pub(super) fn next(&mut self, channel: &mut Channel) -> Option<(u64, Contents)> {
         if self.current.is_none() {
             // those before it were read

@@ -1,31 +1,31 @@
-//! The sending half of a TCP connection: what may be sent, what was, and what became of it.
+//! Sending half of a TCP connection: data to send, data sent, and their acknowledgement and loss.
 //!
 //! RFC 5681, 6298, 6675, 8985, 9937, 5682 as Linux combines them (net/ipv4/tcp_input.c, tcp_output.c,
 //! tcp_timer.c, tcp_recovery.c). One folder, one file for each step of an acknowledgement:
 //!
 //! ```text
-//! acknowledge   the way of an ACK: window, SACK, cumulative part, RTT, then recovery and the controller
+//! acknowledge   processing of an ACK: window, SACK, cumulative part, RTT, then recovery and the controller
 //! sack          blocks, duplicates reported by DSACK
-//! loss          which segments are lost: RACK, or a count of duplicates
+//! loss          detection of lost segments: RACK, or a count of duplicates
 //! recovery      Open, Disorder, Recovery, Loss; undo of spurious reductions; F-RTO
 //! timers        retransmission timeout, tail loss probe, reordering, zero window
-//! send          what may leave now
-//! write         what the application writes
+//! send          choice of the next segment
+//! write         writes of the application
 //! ```
 //!
-//! and one for each part of its state, whose fields are reached by its methods only:
+//! and one for each part of its state, whose fields are private to its methods:
 //!
 //! ```text
 //! sequence                 positions sent and acknowledged, the peer's window
 //! write_queue, buffer      skbs that writes fill, the send buffer
 //! scoreboard               the retransmission queue with its marks
 //! reduction, undo, frto    the window in recovery, and evidence that recovery was spurious
-//! reordering               how much is tolerated
-//! timer, retries           the one timer, repetitions without an answer
+//! reordering               tolerance of reordering
+//! timer, retries           the timer, repetitions without a response
 //! tail_probe               the tail loss probe
-//! usage                    whether the window limits
+//! usage                    whether the window limits sending
 //! burst                    segments that leave as one unit
-//! departures, host_queue   pacing, what was handed to fq and waits for its departure
+//! departures, host_queue   pacing, bursts that wait in fq for their departure
 //! marks                    ECN
 //! ```
 //!
@@ -87,30 +87,30 @@ use undo::Undo;
 use usage::WindowUsage;
 use write_queue::WriteQueue;
 
-/// A segment to send now.
+/// Segment to send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transmission {
     /// Position of its first byte.
     pub(crate) sequence: u64,
     /// Payload in bytes; 0 for a lone FIN and for a window probe.
     pub(crate) length: u16,
-    /// It carries FIN after its payload.
+    /// Whether it carries FIN after its payload.
     pub(crate) fin: bool,
-    /// It ends a write of the application.
+    /// Whether it ends a write of the application.
     pub(crate) push: bool,
-    /// It was sent before.
+    /// Whether it was sent before.
     pub(crate) retransmission: bool,
-    /// When it departs (`skb_mstamp_ns`), and when it leaves the host, which may be later.
+    /// Time of departure (`skb_mstamp_ns`), and the time at which it leaves the host, which may be later.
     pub(crate) departure: Time,
     pub(crate) leaves: Time,
     /// ECN field of its packet.
     pub(crate) ecn: Ecn,
-    /// It tells the receiver that the window was reduced for its marks (CWR).
+    /// Whether it notifies the receiver that the window was reduced for its marks (CWR).
     pub(crate) window_reduced: bool,
 }
 
 impl Transmission {
-    /// A segment without data that leaves now, and acknowledges.
+    /// Segment without data that is sent now as an acknowledgement.
     pub(crate) const fn pure_ack(sequence: u64, ecn: TcpEcn, now: Time) -> Self {
         Self {
             sequence,
@@ -126,16 +126,16 @@ impl Transmission {
     }
 }
 
-/// What an acknowledgement did; for the series of acknowledgements.
+/// Effect of an acknowledgement, for the series of acknowledgements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AckOutcome {
-    /// Segments newly acknowledged, selectively or not.
+    /// Number of segments newly acknowledged, selectively or not.
     pub(crate) acked_segments: u32,
     /// Bytes newly acknowledged, selectively or not.
     pub(crate) acked_bytes: u64,
-    /// Segments that the acknowledgement number newly covers, counted as full ones.
+    /// Number of segments that the acknowledgement number newly covers, counted as full ones.
     pub(crate) covered_segments: u32,
-    /// It was ignored: older than what is acknowledged, or of data never sent.
+    /// Whether it was ignored: older than the last acknowledgement, or of data never sent.
     pub(crate) ignored: bool,
 }
 
@@ -150,40 +150,40 @@ pub(crate) struct Snapshot {
     pub(crate) rto: Duration,
     pub(crate) pacing_rate: Option<DataRate>,
     pub(crate) phase: Phase,
-    /// Segments declared lost, a retransmission lost again included.
+    /// Number of segments declared lost, including retransmissions lost again.
     pub(crate) lost_segments: u64,
-    /// Retransmissions that were not necessary: DSACK reported them.
+    /// Number of unnecessary retransmissions, reported by DSACK.
     pub(crate) spurious_segments: u64,
-    /// Segments sent, retransmissions included.
+    /// Number of segments sent, including retransmissions.
     pub(crate) sent_segments: u64,
     pub(crate) retransmitted_segments: u64,
-    /// Recovery periods entered.
+    /// Number of recovery periods entered.
     pub(crate) congestion_events: u64,
     pub(crate) timeouts: u64,
     pub(crate) tail_loss_probes: u64,
     pub(crate) undos: u64,
-    /// Segments delivered by acknowledgements that reported marks; `None` without ECN.
+    /// Number of segments delivered by acknowledgements that reported marks; `None` without ECN.
     pub(crate) marked_segments: Option<u64>,
-    /// Reordering that is tolerated, in segments.
+    /// Tolerated reordering in segments.
     pub(crate) reordering: u32,
 }
 
 /// State of recovery (Linux: `icsk_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
-    /// Nothing is wrong.
+    /// No loss or reordering.
     Open,
-    /// Something was selectively acknowledged: loss or reordering.
+    /// Data were selectively acknowledged: loss or reordering.
     Disorder,
-    /// Packets were marked: the window is being reduced, and nothing is to be sent again.
+    /// Packets were marked: the window is being reduced, without retransmissions.
     Cwr,
-    /// Segments were lost and are sent again.
+    /// Segments were lost and are retransmitted.
     Recovery,
-    /// A retransmission timeout went off.
+    /// A retransmission timeout has expired.
     Loss,
 }
 
-/// The sending half. Position 0 is SYN, the stream begins at 1.
+/// Sending half. Position 0 is SYN, the stream begins at 1.
 pub(crate) struct Sender {
     // the connection
     payload: u64,
@@ -202,7 +202,7 @@ pub(crate) struct Sender {
     rack: Rack,
     rate: DeliveryRate,
     state: State,
-    /// Recovery is over when this position is acknowledged (`high_seq`).
+    /// Position whose acknowledgement ends recovery (`high_seq`).
     high: u64,
     reduction: WindowReduction,
     undo: Undo,
@@ -212,7 +212,7 @@ pub(crate) struct Sender {
     timer: SenderTimer,
     retries: Retries,
     tail_probe: TailLossProbe,
-    // what leaves
+    // departures
     controller: Box<dyn Controller>,
     usage: WindowUsage,
     burst: BurstBuilder,
@@ -233,27 +233,28 @@ struct Counts {
     marked: u64,
 }
 
-/// What the handshake has settled.
+/// Parameters negotiated in the handshake.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Agreed {
     /// Payload of a full segment in bytes.
     pub(crate) payload: u64,
     pub(crate) sack: bool,
     pub(crate) timestamps: bool,
-    /// First receive window of the peer in bytes.
+    /// Initial receive window of the peer in bytes.
     pub(crate) window: u64,
     /// RTT of the handshake; `None` if SYN or SYN-ACK was retransmitted and timestamps are not used.
     pub(crate) rtt: Option<Duration>,
     pub(crate) ecn: TcpEcn,
-    /// With AccECN, what counts the marks that are reported.
+    /// Counter of reported marks with AccECN.
     pub(crate) feedback: Option<Feedback>,
 }
 
-/// Least RTO of a connection whose handshake gave no RTT (RFC 6298 section 5.7; `tcp_init_metrics`, `TCP_TIMEOUT_FALLBACK`).
+/// Minimum RTO of a connection whose handshake gave no RTT (RFC 6298 section 5.7; `tcp_init_metrics`,
+/// `TCP_TIMEOUT_FALLBACK`).
 const FALLBACK_RTO: Duration = Duration::from_secs(3);
 
 impl Sender {
-    /// The sender of a connection whose handshake is done.
+    /// Makes the sender of a connection whose handshake is complete.
     pub(crate) fn new(
         config: &Config,
         agreed: Agreed,
@@ -313,7 +314,7 @@ impl Sender {
         sender
     }
 
-    /// Starts with what is `known` of the peer (`tcp_init_metrics`).
+    /// Starts with the metrics `known` of the peer (`tcp_init_metrics`).
     pub(crate) fn load_metrics(&mut self, now: Time, known: &SavedTcpMetrics) {
         if let Some(ssthresh) = known.ssthresh {
             self.controller.start_with_threshold(u64::from(ssthresh) * self.payload);
@@ -327,7 +328,7 @@ impl Sender {
         }
     }
 
-    /// What of its state the kernel looks at when the connection ends.
+    /// State that the kernel evaluates at the end of the connection.
     pub(crate) fn ended(&self) -> FinalState {
         let segments = |bytes: u64| u32::try_from(bytes / self.payload).unwrap_or(u32::MAX);
         FinalState {
@@ -341,7 +342,7 @@ impl Sender {
         }
     }
 
-    /// The application has written everything: FIN follows the last byte.
+    /// Ends the stream: FIN follows the last byte.
     pub(crate) fn finish(&mut self) {
         self.writes.finish();
     }
@@ -351,12 +352,12 @@ impl Sender {
         self.snd.next()
     }
 
-    /// Everything written, and FIN if there is one, is acknowledged.
+    /// Whether all data written, and FIN if there is one, are acknowledged.
     pub(crate) fn is_all_acknowledged(&self) -> bool {
         self.snd.acknowledged() == self.writes.end()
     }
 
-    /// Timeouts in a row without an answer; a connection gives up after 15 (`tcp_retries2`).
+    /// Number of consecutive timeouts without a response; a connection fails after 15 (`tcp_retries2`).
     pub(crate) fn retries(&self) -> u32 {
         self.retries.in_row()
     }
@@ -395,7 +396,7 @@ impl Sender {
         self.rtt.smoothed()
     }
 
-    /// Window in segments: that of recovery while there is one, else the controller's.
+    /// Window in segments: that of recovery while it lasts, otherwise the controller's.
     fn cwnd(&self) -> u32 {
         let own = || u32::try_from(self.controller.window() / self.payload).unwrap_or(u32::MAX).max(1);
         self.reduction.window().unwrap_or_else(own)
@@ -420,7 +421,7 @@ impl Sender {
     }
 }
 
-/// TSval at `now`: milliseconds, as Linux' by default (RFC 7323 section 5.4); wraps as on the wire.
+/// TSval at `now`: milliseconds, as in Linux by default (RFC 7323 section 5.4); wraps as on the wire.
 pub(crate) const fn timestamp(now: Time) -> u32 {
     (now.as_nanos() / 1_000_000) as u32
 }

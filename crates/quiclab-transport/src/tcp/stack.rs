@@ -1,4 +1,4 @@
-//! lab-tcp in the catalogue, and how an endpoint of it is made.
+//! Entry of lab-tcp in the catalogue, and construction of its endpoints.
 
 use super::endpoint::TcpEndpoint;
 use super::{DEFAULT_PROFILE, LAB_TCP, description, options, profiles, rows};
@@ -30,7 +30,7 @@ static INFO: LazyLock<StackInfo> = LazyLock::new(|| StackInfo {
     tunnels: false,
 });
 
-/// TCP, its parts exchangeable.
+/// TCP with replaceable parts.
 pub struct LabTcp;
 
 impl NativeStack for LabTcp {
@@ -84,7 +84,7 @@ impl NativeStack for LabTcp {
                     let application = http::build_http2(identity.role, page, origin, config.http2.as_ref())?;
                     let (values, random) =
                         (options::resolve(config)?, RandomStream::new(seed, &identity.name));
-                    // an observer knows one connection: that of the HTML
+                    // an observer receives one connection: that of the HTML
                     let observer = observer.take();
                     Ok(Box::new(TcpEndpoint::new(identity, values, application, start, random, observer)))
                 },

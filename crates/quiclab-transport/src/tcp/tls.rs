@@ -1,11 +1,11 @@
 //! TLS above TCP as flights of a known size with their round trips, and application data as records.
 //!
-//! Nothing is encrypted: both ends know from the configuration how long each flight is, and where
-//! records end from the length of the message (see [`crate::workload`]): each record holds 16384 B
-//! (RFC 8446 section 5.1), the last of a message what is left. "The application sees a record's bytes only
-//! when it is complete", because its tag is at its end.
+//! Nothing is encrypted: both ends know from the configuration the length of each flight, and from the length
+//! of the message the ends of records (see [`crate::workload`]): each record has 16384 B (RFC 8446 section
+//! 5.1), the last of a message the rest. "The application sees a record's bytes only when it is complete",
+//! because its tag is at its end.
 //!
-//! Round trips from SYN to the first byte of the answer, that of TCP included: TLS 1.3 three, resumed
+//! Round trips from SYN to the first byte of the response, including that of TCP: TLS 1.3 three, resumed
 //! three (no certificate); TLS 1.2 four, resumed three.
 //!
 //! | flight | TLS 1.3 | resumed | TLS 1.2 | resumed |
@@ -23,27 +23,27 @@ use crate::options::{Tls, TlsVersion};
 use crate::tls_messages::{self, ALPN, MESSAGE, PRE_SHARED_KEY, SIGNATURE, TICKET};
 use quiclab_core::Role;
 
-/// Largest plaintext of a record (RFC 8446 section 5.1, RFC 5246 section 6.2.1).
+/// Maximum plaintext of a record in bytes (RFC 8446 section 5.1, RFC 5246 section 6.2.1).
 pub(super) const RECORD: u64 = 16_384;
 /// Header of a record: type, version, length.
 const HEADER: u64 = 5;
-/// What TLS 1.3 adds to a protected record: header, content type, tag of an AEAD (RFC 8446 section 5.2).
+/// Overhead of TLS 1.3 on a protected record: header, content type, tag of an AEAD (RFC 8446 section 5.2).
 const OVERHEAD_13: u64 = HEADER + 1 + 16;
-/// What TLS 1.2 adds with AES-GCM: header, explicit nonce, tag (RFC 5288 section 3).
+/// Overhead of TLS 1.2 with AES-GCM: header, explicit nonce, tag (RFC 5288 section 3).
 const OVERHEAD_12: u64 = HEADER + 8 + 16;
 
-/// ClientHello as OpenSSL, BoringSSL and NSS pad it: a handshake message of 512 B (RFC 7685) in a record.
+/// ClientHello as padded by OpenSSL, BoringSSL and NSS: a handshake message of 512 B (RFC 7685) in a record.
 const CLIENT_HELLO: u64 = HEADER + 512;
 /// ChangeCipherSpec record; TLS 1.3 sends it for middleboxes (RFC 8446 appendix D.4).
 const CHANGE_CIPHER_SPEC: u64 = HEADER + 1;
-/// The ServerHello echoes a session ID of 32 B, for middleboxes (RFC 8446 appendix D.4).
+/// ServerHello with the echo of a session ID of 32 B, for middleboxes (RFC 8446 appendix D.4).
 const SERVER_HELLO_13: u64 = HEADER + tls_messages::server_hello(32);
 const ENCRYPTED_EXTENSIONS: u64 = OVERHEAD_13 + tls_messages::ENCRYPTED_EXTENSIONS;
-/// Without the chain.
+/// Certificate without the chain.
 const CERTIFICATE_13: u64 = OVERHEAD_13 + tls_messages::CERTIFICATE;
 const CERTIFICATE_VERIFY: u64 = OVERHEAD_13 + tls_messages::CERTIFICATE_VERIFY;
 const FINISHED_13: u64 = OVERHEAD_13 + tls_messages::FINISHED;
-/// OpenSSL sends two.
+/// Tickets: OpenSSL sends two.
 const TICKETS_13: u64 = 2 * (OVERHEAD_13 + tls_messages::NEW_SESSION_TICKET);
 
 /// TLS 1.2 (RFC 5246 section 7.4.1.3): as above, with renegotiation_info 5, extended_master_secret 4,
@@ -62,14 +62,14 @@ const FINISHED_12: u64 = OVERHEAD_12 + MESSAGE + 12;
 /// NewSessionTicket: lifetime 4, ticket 2 + 208 (RFC 5077 section 3.3).
 const TICKET_12: u64 = HEADER + MESSAGE + 4 + 2 + TICKET;
 
-/// Flights in turn, the client's first.
+/// Flights in turn, that of the client first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Plan {
     /// Sizes in bytes; unused ones are 0.
     flights: [u64; 4],
-    /// Flights there are.
+    /// Number of flights.
     length: usize,
-    /// Flights after which the client may send its request.
+    /// Number of flights after which the client may send its request.
     client_ready: usize,
     /// Bytes added to each record of application data.
     overhead: u64,
@@ -79,7 +79,7 @@ impl Plan {
     fn new(tls: &Tls) -> Self {
         let chain = |overhead: u64| {
             let chain = tls.certificate.bytes();
-            // a message longer than a record is cut into several
+            // a message longer than a record is divided into several
             chain + (chain / RECORD) * overhead
         };
         match (tls.version, tls.resumption) {
@@ -117,18 +117,18 @@ impl Plan {
 /// Maps messages of the application to bytes of the stream, and back; with TLS or without.
 pub(super) struct Channel {
     role: Role,
-    /// `None`: without TLS.
+    /// Flights of TLS; `None`: without TLS.
     plan: Option<Plan>,
-    /// Flights sent or received.
+    /// Number of flights sent or received.
     done: usize,
     /// Bytes of the stream that are ready to be written: flights and records.
     queued: u64,
-    /// Bytes of the outgoing message that are in no record yet; `u64::MAX`: without end.
+    /// Bytes of the outgoing message that are not in a record yet; `u64::MAX`: without end.
     message: u64,
     /// Bytes of the stream received that belong to a flight or record that is not complete.
     incoming: u64,
-    /// Bytes of flights and of records of an application that makes them itself, since the beginning: made
-    /// here, and taken from what was received.
+    /// Bytes since the start of flights, and of records of an application that makes them itself: made here,
+    /// and taken from received data.
     made: u64,
     consumed: u64,
 }
@@ -147,12 +147,12 @@ impl Channel {
         }
     }
 
-    /// The stream is open: the client's first flight is ready.
+    /// Opens the stream: the client's first flight is ready.
     pub(super) fn open(&mut self) {
         self.shake_hands();
     }
 
-    /// Whether the application may send, and what it then sends is no part of the handshake.
+    /// Whether the application may send, with data that are not part of the handshake.
     pub(super) fn is_ready(&self) -> bool {
         self.plan.is_none_or(|plan| match self.role {
             Role::Client => self.done >= plan.client_ready,
@@ -160,7 +160,7 @@ impl Channel {
         })
     }
 
-    /// The application sends a message of `bytes`.
+    /// Queues a message of `bytes` of the application.
     pub(super) fn send(&mut self, bytes: u64) {
         debug_assert_eq!(self.message, 0, "one message at a time");
         self.message = bytes;
@@ -181,19 +181,19 @@ impl Channel {
         taken
     }
 
-    /// Everything sent has been taken.
+    /// Whether all data queued have been taken.
     pub(super) fn is_empty(&self) -> bool {
         self.queued == 0 && self.message == 0
     }
 
-    /// Nothing more is taken: the connection ends.
+    /// Discards queued data: the connection ends.
     pub(super) fn discard(&mut self) {
         self.queued = 0;
         self.message = 0;
     }
 
-    /// `bytes` were read from the stream, `expected` are missing of the message: how many of these the
-    /// application sees now.
+    /// Handles `bytes` read from the stream while `expected` are missing of the message; returns the number
+    /// of bytes that the application receives now.
     pub(super) fn received(&mut self, bytes: u64, mut expected: u64) -> u64 {
         self.incoming += bytes;
         let Some(plan) = self.plan else { return std::mem::take(&mut self.incoming).min(expected) };
@@ -215,7 +215,7 @@ impl Channel {
 
     // records that the application makes
 
-    /// The application sends a record of `bytes`; the position of its first byte in the stream.
+    /// Queues a record of `bytes` of the application; returns the position of its first byte in the stream.
     pub(super) fn send_record(&mut self, bytes: u64) -> u64 {
         let position = 1 + self.made;
         let size = bytes + self.plan.map_or(0, |plan| plan.overhead);
@@ -224,7 +224,7 @@ impl Channel {
         position
     }
 
-    /// `bytes` were read from the stream.
+    /// Handles `bytes` read from the stream.
     pub(super) fn arrive(&mut self, bytes: u64) {
         self.incoming += bytes;
         self.shake_hands();
@@ -235,7 +235,7 @@ impl Channel {
         1 + self.consumed
     }
 
-    /// How much of a record of which `left` bytes are missing the application reads now: with TLS nothing
+    /// Takes the bytes of a record with `left` missing bytes that the application reads now: with TLS none
     /// before it is complete.
     pub(super) fn take_record(&mut self, left: u64) -> u64 {
         let (bytes, size) = match self.plan {
@@ -279,7 +279,7 @@ mod tests {
         Tls { version, resumption, certificate: ByteCount::from_bytes(3000), early_data: None }
     }
 
-    /// Sums by hand from the messages' structures; the chain is 3000 B.
+    /// Sums computed by hand from the structures of the messages; the chain is 3000 B.
     #[test]
     fn flights_are_as_long_as_their_messages() {
         // SH 127 + CCS 6 + EE 37 + Certificate 40 + chain + CV 102 + Finished 74; CCS 6 + Finished 74;
@@ -297,9 +297,9 @@ mod tests {
         assert_eq!(Plan::new(&long).flights[1], 127 + 6 + 37 + 40 + 20_000 + 22 + 102 + 74);
     }
 
-    /// Lets both ends exchange everything they have, one direction per half round trip; returns the half
-    /// round trips until the client has the first byte of an answer of `size`, and the bytes of the stream
-    /// from client and server until then.
+    /// Exchanges all data of both ends, one direction per half round trip; returns the half round trips until
+    /// the client has the first byte of a response of `size`, and the bytes of the stream from client and
+    /// server until then.
     fn exchange(tls: Option<&Tls>, size: u64) -> (u32, [u64; 2]) {
         let (mut client, mut server) = (Channel::new(Role::Client, tls), Channel::new(Role::Server, tls));
         client.open();
@@ -335,7 +335,7 @@ mod tests {
     /// Round trips after that of TCP: 2 for TLS 1.3, 3 for TLS 1.2, 2 for a resumed one, 1 without TLS.
     #[test]
     fn the_answer_comes_after_the_round_trips_of_the_version() {
-        // application records: request 100 + overhead, answer 50 + overhead
+        // application records: request 100 + overhead, response 50 + overhead
         let (tls13, tls12) = (TlsVersion::Tls13, TlsVersion::Tls12);
         assert_eq!(exchange(None, 50), (2, [100, 50]));
         assert_eq!(exchange(Some(&tls(tls13, false)), 50), (4, [517 + 80 + 122, 3386 + 510 + 72]));

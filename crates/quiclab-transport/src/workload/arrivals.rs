@@ -1,6 +1,6 @@
-//! Which numbers have arrived: what is lost, out of order, twice there.
+//! Record of received numbers: losses, reordering, duplicates.
 
-/// Numbers below the largest within which a second copy is recognised; an older one counts as new.
+/// Number of numbers below the largest within which a duplicate is recognised; an older one counts as new.
 const WINDOW: u64 = 4096;
 const WORDS: usize = (WINDOW / 64) as usize;
 
@@ -8,13 +8,13 @@ const WORDS: usize = (WINDOW / 64) as usize;
 pub(crate) struct Arrivals {
     /// Bit `number % WINDOW` of the numbers within the window below `next`.
     seen: [u64; WORDS],
-    /// The largest number that arrived, and one; 0: none.
+    /// Largest number received plus one; 0: none.
     next: u64,
-    /// Different numbers that arrived.
+    /// Count of distinct numbers received.
     pub(crate) distinct: u64,
-    /// Arrivals with a number below one that had arrived.
+    /// Count of arrivals with a number below an earlier one.
     pub(crate) reordered: u64,
-    /// Arrivals of a number that had arrived.
+    /// Count of arrivals of a number received before.
     pub(crate) duplicates: u64,
 }
 
@@ -25,7 +25,7 @@ impl Default for Arrivals {
 }
 
 impl Arrivals {
-    /// `number` arrived; whether it is new.
+    /// Adds `number`; returns whether it is new.
     pub(crate) fn add(&mut self, number: u64) -> bool {
         if number >= self.next {
             if number - self.next >= WINDOW {
@@ -50,7 +50,7 @@ impl Arrivals {
         true
     }
 
-    /// Numbers missing of the first `sent`, or of those up to the largest that arrived.
+    /// Count of missing numbers of the first `sent`, or of those up to the largest received.
     pub(crate) fn lost(&self, sent: Option<u64>) -> u64 {
         sent.unwrap_or(self.next).saturating_sub(self.distinct)
     }
@@ -89,7 +89,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a set, with jumps across the window's edge and numbers within it.
+        /// Comparison with a set, with jumps across the window's edge and numbers within it.
         #[test]
         fn agrees_with_a_set(steps in prop::collection::vec((0u64..5000, any::<bool>()), 1..200)) {
             let (mut arrivals, mut set, mut largest) = (Arrivals::default(), BTreeSet::new(), 0u64);

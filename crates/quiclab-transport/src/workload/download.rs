@@ -1,15 +1,15 @@
-//! The download on a byte stream: the client asks once, the server answers.
+//! Download on a byte stream: the client sends one request, the server responds.
 //!
-//! | end | what it does |
+//! | end | actions |
 //! | --- | --- |
-//! | client | sends the request once connected, reads and discards the answer, closes as soon as the answer is complete |
-//! | server | reads the request to its end, then writes the answer as fast as there is room |
+//! | client | sends the request once connected, reads and discards the response, closes as soon as the response is complete |
+//! | server | reads the request to its end, then writes the response as fast as there is room |
 //!
-//! An answer of a given duration ends that long after the client's start by an abort: what waits in the
-//! send buffer must not follow. What the client has read in order by then counts. If the abort does not
+//! A response of a given duration is ended by an abort that long after the client's start: data in the send
+//! buffer must not follow. The data that the client has read in order by then count. If the abort does not
 //! reach the client within [`GRACE`], the client ends the transfer itself.
 //!
-//! A run is done when the client's progress is finished. The server's is finished when all it wrote is
+//! A run is done when the client's progress is finished. That of the server is finished when all its data are
 //! acknowledged or the client has closed the connection, whichever is first.
 
 use super::{Application, Command, Outcome};
@@ -23,25 +23,25 @@ quiclab_core::metrics! {
     }
 }
 
-/// How long a client waits for the end of an answer of a given duration: longer than any RTT or timeout
-/// that is of interest.
+/// Time for which a client waits for the end of a response of a given duration: longer than any relevant RTT
+/// or timeout.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// The end that asks.
+/// Client, which sends the request.
 pub(super) struct Client {
     request: u64,
-    /// Bytes of the answer still to come; `u64::MAX`: as many as come.
+    /// Missing bytes of the response; `u64::MAX`: no limit.
     expected: u64,
-    /// When an answer of a given duration must have ended.
+    /// Time at which a response of a given duration must have ended.
     until: Option<Time>,
     connected: bool,
-    /// From the start to the first byte of the answer; `None`: none has been read.
+    /// Time from the start to the first byte of the response; `None`: none has been read.
     first_byte: Option<Duration>,
     outcome: Outcome,
 }
 
 impl Client {
-    /// It asks for `answer` bytes, `u64::MAX` without a limit, or for what comes until `end`.
+    /// Makes a client that requests `answer` bytes, `u64::MAX` without a limit, or the data until `end`.
     pub(super) fn new(request: u64, answer: u64, end: Option<Time>) -> Self {
         Self {
             request,
@@ -124,20 +124,20 @@ impl Application for Client {
     }
 }
 
-/// The end that answers.
+/// Server, which responds.
 pub(super) struct Server {
-    /// Bytes of the request still to come.
+    /// Missing bytes of the request.
     expected: u64,
-    /// Length of the answer; `u64::MAX`: without end.
+    /// Length of the response; `u64::MAX`: without end.
     answer: u64,
-    /// When it gives up writing; `None` if the answer has a length.
+    /// Time at which it stops writing; `None` if the response has a length.
     until: Option<Time>,
     writing: bool,
     outcome: Outcome,
 }
 
 impl Server {
-    /// The other side of [`Client::new`].
+    /// Makes the server of [`Client::new`].
     pub(super) fn new(request: u64, answer: u64, until: Option<Time>) -> Self {
         Self { expected: request, answer, until, writing: false, outcome: Outcome::default() }
     }

@@ -1,13 +1,13 @@
-//! Datagrams and ping in DATAGRAM frames (RFC 9221): the schedules of lab-udp on a connection of QUIC.
+//! Datagrams and ping in DATAGRAM frames (RFC 9221): schedules of lab-udp on a connection of QUIC.
 //!
 //! | | lab-udp | here |
 //! | --- | --- | --- |
 //! | the schedule begins | at the start of the flow | when this end is connected: before, nothing can be sent |
-//! | a datagram leaves | at its time | when congestion control and pacing allow it; its time counts for the delay |
-//! | the end | the receiver's, alone | the client closes the connection |
+//! | a datagram is sent | at its time | when congestion control and pacing allow it; its time counts for the delay |
+//! | the end | that of the receiver only | the client closes the connection |
 //!
-//! The client is connected half a round trip before the server, so its schedule ends as much earlier; what
-//! is in transit then arrives within the time that a receiver waits in any case.
+//! The client is connected half a round trip before the server, so its schedule ends earlier by that time;
+//! datagrams then in transit arrive within the time that a receiver waits in any case.
 
 use super::{Datagram, Outcome, Probes, Reception, Schedule, StreamApplication, Streams};
 use quiclab_core::{ByteCount, Metrics, Progress, Time};
@@ -24,7 +24,7 @@ quiclab_core::metrics! {
     }
 }
 
-/// The server of `datagrams`: sends.
+/// Server of `datagrams`, which sends.
 pub(super) struct Source {
     schedule: Schedule,
     /// Number of the next datagram.
@@ -79,20 +79,20 @@ impl StreamApplication for Source {
     }
 }
 
-/// What the client of a workload waits for.
+/// Data for which the client of a workload waits.
 pub(super) trait Exchange: Send {
-    /// The client is connected.
+    /// Starts the exchange: the client is connected.
     fn begin(&mut self, now: Time);
-    /// Does what is due, and stops to wait if it is time.
+    /// Handles timers that are due, and stops waiting if it is time.
     fn wake(&mut self, now: Time, streams: &mut dyn Streams);
     fn arrived(&mut self, now: Time, datagram: Datagram);
     fn deadline(&self) -> Option<Time>;
-    /// Finished once no more is waited for.
+    /// Progress, which is finished once the client stops waiting.
     fn progress(&self) -> &Progress;
     fn statistics(&self, out: &mut Metrics);
 }
 
-/// The client of a workload: it closes the connection once it waits no longer.
+/// Client of a workload, which closes the connection once it stops waiting.
 pub(super) struct Client<E> {
     exchange: E,
     connected: bool,
@@ -104,7 +104,7 @@ impl<E: Exchange> Client<E> {
         Self { exchange, connected: false, outcome: Outcome::default() }
     }
 
-    /// Ends the connection once no more is waited for.
+    /// Closes the connection once the client stops waiting.
     fn finish(&mut self, streams: &mut dyn Streams) {
         let Some(finished) = self.exchange.progress().finished else { return };
         if self.outcome.progress.finished.is_none() {
@@ -160,7 +160,7 @@ impl<E: Exchange> StreamApplication for Client<E> {
     }
 }
 
-/// The client of `datagrams`: receives.
+/// Client of `datagrams`, which receives.
 impl Exchange for Reception {
     fn begin(&mut self, now: Time) {
         self.begin(now);
@@ -192,7 +192,7 @@ impl Exchange for Reception {
     }
 }
 
-/// The client of `ping`: asks.
+/// Client of `ping`, which sends probes.
 pub(super) struct PingClient {
     pub(super) size: ByteCount,
     pub(super) probes: Probes,
@@ -230,9 +230,9 @@ impl Exchange for PingClient {
     }
 }
 
-/// The server of `ping`: answers.
+/// Server of `ping`, which replies.
 pub(super) struct PingServer {
-    /// Probes there will be.
+    /// Total number of probes.
     count: u64,
     outcome: Outcome,
 }
@@ -257,7 +257,7 @@ impl StreamApplication for PingServer {
         }
     }
 
-    /// The client closes when it waits no longer, whatever was lost.
+    /// Handles a close by the client, which stops waiting regardless of losses.
     fn closed_by_peer(&mut self, now: Time) {
         self.outcome.finish(now);
     }

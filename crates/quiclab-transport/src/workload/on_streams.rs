@@ -1,27 +1,28 @@
-//! A workload of messages on the streams of QUIC: each request on a bidirectional stream of its own, the
-//! answer on the same one.
+//! Workload of messages on the streams of QUIC: each request on a separate bidirectional stream, the response
+//! on the same one.
 //!
 //! | message | on a byte stream | on streams |
 //! | --- | --- | --- |
-//! | of the client | follows the one before | a new stream, and its end (FIN) |
-//! | of the server | follows the one before | the stream of the request, and its end |
-//! | aborted by the server | RST | RESET_STREAM: what waits in the send buffer must not follow |
+//! | of the client | follows the previous one | a new stream, and its end (FIN) |
+//! | of the server | follows the previous one | the stream of the request, and its end |
+//! | aborted by the server | RST | RESET_STREAM: data in the send buffer must not follow |
 //! | the client closes, or aborts | FIN or RST | CONNECTION_CLOSE |
 //!
-//! This is what HTTP/3 does without its frames (RFC 9114 section 4.1). A client that may not open a stream yet sends its message as soon as it may.
+//! This corresponds to HTTP/3 without its frames (RFC 9114 section 4.1). A client that may not open a stream
+//! yet sends its message as soon as one is allowed.
 
 use super::{Application, Command, Outcome, StreamApplication, StreamId, Streams};
 use quiclab_core::{Metrics, Role, Time};
 
-/// See the module documentation.
+/// Workload of messages on streams; see the module documentation.
 pub(super) struct OnStreams {
     role: Role,
     application: Box<dyn Application>,
-    /// The stream of the present message and its answer.
+    /// Stream of the current message and its response.
     stream: Option<StreamId>,
-    /// A message of the client that waits until a stream may be opened.
+    /// Length of a message of the client that waits until a stream may be opened.
     waiting: Option<u64>,
-    /// The connection is over, or this end has ended it.
+    /// Whether the connection is closed, or this end has closed it.
     over: bool,
 }
 
@@ -53,7 +54,7 @@ impl OnStreams {
         }
     }
 
-    /// Sends the message that waits, if there is one and a stream for it.
+    /// Sends the waiting message, if there is one and a stream for it.
     fn ask(&mut self, streams: &mut dyn Streams) {
         if self.waiting.is_none() || self.over {
             return;

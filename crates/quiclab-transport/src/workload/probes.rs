@@ -1,7 +1,7 @@
-//! Probes of ping at even intervals, and their answers.
+//! Probes of ping at even intervals, and their replies.
 //!
-//! Probe n leaves n intervals after the start, whether the one before was answered or not. A probe that is
-//! not answered within [`LINGER`] after the last one was sent is lost.
+//! Probe n is sent n intervals after the start, regardless of the reply to the previous one. A probe without
+//! a reply within [`LINGER`] after the last one was sent is lost.
 
 use super::arrivals::Arrivals;
 use super::reception::LINGER;
@@ -18,18 +18,18 @@ quiclab_core::metrics! {
     }
 }
 
-/// Probes, and what has become of them.
+/// Probes and their replies.
 pub(crate) struct Probes {
     count: u64,
     interval: Duration,
     start: Time,
     /// Number of the next probe.
     next: u64,
-    /// When the probe sent last left.
+    /// Send time of the last probe.
     sent: Time,
     pub(crate) arrivals: Arrivals,
     times: Samples,
-    /// Answers since the last sample of a series, and the sum of their times.
+    /// Number of replies since the last sample of a series, and the sum of their times.
     recent: (u64, Duration),
     pub(crate) progress: Progress,
 }
@@ -49,12 +49,12 @@ impl Probes {
         }
     }
 
-    /// The first probe leaves at another time.
+    /// Sets the time of the first probe.
     pub(crate) fn begin(&mut self, start: Time) {
         (self.start, self.sent) = (start, start);
     }
 
-    /// The probe to send now, if there is one; otherwise, after the last, stops to wait if it is time.
+    /// Takes the probe to send now, if there is one; otherwise, after the last, stops waiting if it is time.
     pub(crate) fn next(&mut self, now: Time) -> Option<u64> {
         if self.next < self.count {
             let number = self.next;
@@ -71,7 +71,7 @@ impl Probes {
         None
     }
 
-    /// The answer to a probe arrived.
+    /// Handles the reply to a probe.
     pub(crate) fn answered(&mut self, now: Time, number: u64, sent: Time, size: ByteCount) {
         if !self.arrivals.add(number) {
             return;
@@ -84,7 +84,7 @@ impl Probes {
         }
     }
 
-    /// When [`Probes::next`] wants to be called.
+    /// Time at which [`Probes::next`] must be called.
     pub(crate) fn deadline(&self) -> Option<Time> {
         if self.progress.finished.is_some() {
             None
@@ -95,7 +95,7 @@ impl Probes {
         }
     }
 
-    /// Probes without an answer: of all, once no more is waited for.
+    /// Number of probes without a reply; of all, once it has stopped waiting.
     pub(crate) fn lost(&self) -> u64 {
         self.arrivals.lost(self.progress.finished.map(|_| self.count))
     }
@@ -104,8 +104,8 @@ impl Probes {
         self.times.report(&PROBES.rtt_ms, out);
     }
 
-    /// The mean time of the answers since the last call, if there were any: with an interval of the series that is
-    /// not above that of the probes, the time of each answer.
+    /// Reports the mean time of the replies since the last call, if there were any: if the interval of the
+    /// series does not exceed that of the probes, the time of each reply.
     pub(crate) fn sample(&mut self, out: &mut Metrics) {
         let (answers, sum) = std::mem::take(&mut self.recent);
         if answers > 0 {

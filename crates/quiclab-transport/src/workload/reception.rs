@@ -1,10 +1,10 @@
-//! What has arrived of the datagrams of a schedule.
+//! Reception of the datagrams of a schedule.
 //!
-//! Reported are losses, one-way delays, and the jitter of RFC 3550 section 6.4.1 (there in timestamp units, here in
-//! ms).
+//! It reports losses, one-way delays, and the jitter of RFC 3550 section 6.4.1 (there in timestamp units,
+//! here in ms).
 //!
-//! The receiver is done when the last datagram has arrived, at the earliest when the sender's time is
-//! over; where the last ones are lost, after waiting for [`LINGER`] it takes the time of the last arrival.
+//! The receiver is done when the last datagram has arrived, but not before the sender ends; if the last ones
+//! are lost, it ends after waiting for [`LINGER`], with the time of the last arrival.
 
 use super::arrivals::Arrivals;
 use super::schedule::Schedule;
@@ -30,11 +30,11 @@ quiclab_core::metrics! {
     }
 }
 
-/// How long a receiver waits for datagrams after the last was sent, before it takes the missing ones for
-/// lost; longer than any queue that is of interest.
+/// Time for which a receiver waits for datagrams after the last was sent, before the missing ones count as
+/// lost; longer than any relevant queueing delay.
 pub(crate) const LINGER: Duration = Duration::from_secs(3);
 
-/// One-way delays of what arrived.
+/// One-way delays of datagrams received.
 #[derive(Debug, Default)]
 pub(crate) struct Delays {
     sum: u128,
@@ -69,14 +69,14 @@ impl Delays {
     }
 }
 
-/// What has arrived, and whether more is to be waited for.
+/// Datagrams received, and whether to wait for more.
 pub(crate) struct Reception {
     schedule: Schedule,
     pub(crate) arrivals: Arrivals,
     delays: Delays,
-    /// When something new arrived last.
+    /// Time of the last arrival that was not a duplicate.
     last: Option<Time>,
-    /// The receiver waits no longer.
+    /// Whether the receiver has stopped waiting.
     over: bool,
     pub(crate) progress: Progress,
 }
@@ -93,7 +93,7 @@ impl Reception {
         }
     }
 
-    /// The schedule begins at another time.
+    /// Sets the start of the schedule.
     pub(crate) fn begin(&mut self, start: Time) {
         self.schedule = self.schedule.starting(start);
     }
@@ -106,14 +106,14 @@ impl Reception {
         }
     }
 
-    /// When the receiver stops to wait; `None`: it has.
+    /// Time at which the receiver stops waiting; `None`: it has.
     pub(crate) fn deadline(&self) -> Option<Time> {
         let complete = self.arrivals.distinct == self.schedule.total;
         let end = if complete { self.schedule.end } else { self.schedule.end + LINGER };
         Some(end).filter(|_| !self.over)
     }
 
-    /// Stops to wait if it is time; whether it has stopped.
+    /// Stops waiting if it is time; returns whether it has stopped.
     pub(crate) fn expire(&mut self, now: Time) -> bool {
         if self.deadline().is_some_and(|due| due <= now) {
             self.over = true;
@@ -123,7 +123,7 @@ impl Reception {
         self.over
     }
 
-    /// Datagrams that did not arrive: of all, once the receiver waits no longer.
+    /// Number of datagrams that did not arrive; of all, once the receiver has stopped waiting.
     pub(crate) fn lost(&self) -> u64 {
         self.arrivals.lost(self.over.then_some(self.schedule.total))
     }

@@ -1,4 +1,4 @@
-//! Durations that were measured, and what is reported of them.
+//! Measured durations, and their statistics.
 
 use quiclab_core::{Duration, Metric, Metrics};
 
@@ -9,19 +9,20 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Adds one.
+    /// Adds a duration.
     pub fn add(&mut self, duration: Duration) {
         self.nanos.push(duration.as_nanos());
     }
 
-    /// How many there are.
+    /// Number of durations.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.nanos.len() as u64
     }
 
-    /// Mean, minimum, maximum, median, 95th and 99th percentile in ms, the numbers of the distribution `metric`; none
-    /// without samples. A percentile is the nearest rank: the smallest value that so many do not exceed.
+    /// Reports mean, minimum, maximum, median, 95th and 99th percentile in ms, the numbers of the
+    /// distribution `metric`; none without samples. A percentile is the nearest rank: the smallest value that
+    /// this share does not exceed.
     pub fn report(&self, metric: &'static Metric, out: &mut Metrics) {
         let mut sorted = self.nanos.clone();
         sorted.sort_unstable();

@@ -1,23 +1,23 @@
-//! When datagrams leave: at a constant rate, all the time or in periods with pauses.
+//! Schedule of datagrams: at a constant rate, all the time or in periods with pauses.
 //!
-//! Datagram n of a period leaves n times (payload / rate) after its start, rounded up, so that rounding
-//! does not accumulate; no datagram leaves at or after the end of its period.
+//! Datagram n of a period is sent n times (payload / rate) after its start, rounded up, so that rounding does
+//! not accumulate; no datagram is sent at or after the end of its period.
 
 use quiclab_core::{ByteCount, DataRate, Duration, Time};
 
-/// When which datagram leaves.
+/// Send times of datagrams.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Schedule {
     rate: DataRate,
     pub(crate) size: ByteCount,
     start: Time,
-    /// When the sender's time is over.
+    /// Time at which the sender ends.
     pub(crate) end: Time,
     /// Length of a period from start to start, `Duration::MAX` without pauses.
     period: Duration,
-    /// Datagrams of a full period.
+    /// Number of datagrams of a full period.
     per_period: u64,
-    /// Datagrams in all.
+    /// Total number of datagrams.
     pub(crate) total: u64,
 }
 
@@ -51,7 +51,7 @@ impl Schedule {
         schedule
     }
 
-    /// The same, from another time on.
+    /// Sets another start.
     pub(crate) fn starting(self, start: Time) -> Self {
         Self { start, end: start + self.end.since(self.start), ..self }
     }
@@ -64,7 +64,7 @@ impl Schedule {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// Datagrams that leave in a period of sending of this length: those whose time is before its end.
+    /// Number of datagrams sent in a period of this length: those whose time is before its end.
     fn count(&self, length: Duration) -> u64 {
         let nanos = u128::from(length.as_nanos()) * u128::from(self.rate.bits_per_second());
         let count = nanos.div_ceil(u128::from(self.size.bytes()) * 8 * 1_000_000_000);
@@ -73,7 +73,7 @@ impl Schedule {
         if count > 0 && self.offset(count - 1) >= length { count - 1 } else { count }
     }
 
-    /// When datagram `number` leaves; `None` behind the last.
+    /// Send time of datagram `number`; `None` after the last.
     pub(crate) fn time(&self, number: u64) -> Option<Time> {
         if number >= self.total {
             return None;

@@ -1,22 +1,22 @@
-//! What an application does with the streams of QUIC: [`StreamApplication`] is one side of a workload, [`Streams`] the
-//! connection below it. lab-quic implements it with lengths; quiclab-stacks implements it on the streams of real
-//! stacks, with bytes.
+//! Interface between applications and the streams of QUIC: [`StreamApplication`] is one side of a workload,
+//! [`Streams`] the connection below it. lab-quic implements the latter with lengths; quiclab-stacks
+//! implements it on the streams of real stacks, with bytes.
 
 use super::Outcome;
 use quiclab_core::{ByteCount, DataRate, Metrics, PageClient, Time};
 
-/// Identifier of a stream (RFC 9000 section 2.1): the two low bits say who opened it, and whether it goes
-/// one way only.
+/// Identifier of a stream (RFC 9000 section 2.1): the two low bits encode who opened it, and whether it is
+/// unidirectional.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u64);
 
 impl StreamId {
-    /// The `index`-th stream of its kind, from 0.
+    /// Makes the identifier of the `index`-th stream of its kind, from 0.
     #[must_use]
     pub const fn new(index: u64, server: bool, bidirectional: bool) -> Self {
         Self(index << 2 | (!bidirectional as u64) << 1 | server as u64)
     }
-    /// Which of its kind it is, from 0.
+    /// Index within its kind, from 0.
     #[must_use]
     pub const fn index(self) -> u64 {
         self.0 >> 2
@@ -33,12 +33,12 @@ impl StreamId {
     }
 }
 
-/// When a stream is sent (RFC 9218 section 4).
+/// Priority of a stream (RFC 9218 section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Priority {
-    /// 0 (first) to 7.
+    /// Urgency from 0 (first) to 7.
     pub urgency: u8,
-    /// Whether it makes sense to send it in turn with others of the same urgency.
+    /// Whether it is sent in turn with others of the same urgency.
     pub incremental: bool,
 }
 
@@ -48,26 +48,27 @@ impl Default for Priority {
     }
 }
 
-/// A DATAGRAM frame (RFC 9221) with what its data say.
+/// DATAGRAM frame (RFC 9221) with the content of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
     /// Length of the data in bytes.
     pub length: u16,
-    /// Which one it is, in the order of its application.
+    /// Number in the order of its application.
     pub number: u64,
-    /// When it was due at its sender; of an answer, when what it answers was.
+    /// Time at which it was due at its sender; for a reply, that of the request.
     pub sent: Time,
-    /// Whether it is an answer.
+    /// Whether it is a reply.
     pub echo: bool,
 }
 
 impl Datagram {
-    /// Bytes at the start of its data that hold the rest of it, where bytes are real.
+    /// Length in bytes of the header at the start of its data with the other fields, where bytes are real.
     pub const HEADER: usize = 16;
-    /// The highest bit of the number on the wire.
+    /// Highest bit of the number on the wire: set for a reply.
     const ECHO: u64 = 1 << 63;
 
-    /// What its data begin with, big-endian: time (8 bytes), number (8 bytes, of which the highest bit says that it is an answer).
+    /// Header at the start of its data, big-endian: time (8 bytes), number (8 bytes, whose highest bit is set
+    /// for a reply).
     #[must_use]
     pub fn header(&self) -> [u8; Self::HEADER] {
         let number = self.number | if self.echo { Self::ECHO } else { 0 };
@@ -77,7 +78,7 @@ impl Datagram {
         bytes
     }
 
-    /// The datagram whose data are `bytes`; `None`: they hold no header.
+    /// Parses a datagram with the data `bytes`; `None`: they are shorter than a header.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let (header, _) = bytes.split_first_chunk::<{ Self::HEADER }>()?;
@@ -87,10 +88,10 @@ impl Datagram {
         Some(Self { length, number: number & !Self::ECHO, sent, echo: number & Self::ECHO != 0 })
     }
 
-    /// One that asks.
+    /// Makes a datagram that is not a reply.
     ///
     /// # Panics
-    /// If no datagram of UDP can hold `size`.
+    /// If `size` exceeds the maximum of UDP.
     pub(crate) fn new(size: ByteCount, number: u64, sent: Time) -> Self {
         let length = u16::try_from(size.bytes()).expect("checked: a datagram of UDP holds it");
         Self { length, number, sent, echo: false }
@@ -101,41 +102,42 @@ impl Datagram {
     }
 }
 
-/// What an application can do with its connection.
+/// Connection of an application.
 pub trait Streams {
-    /// Opens a stream; `None`: the peer's limit does not allow it now,
-    /// [`StreamApplication::available`] will be called.
+    /// Opens a stream; `None`: the peer's limit does not allow it now; [`StreamApplication::available`] will
+    /// be called.
     fn open(&mut self, bidirectional: bool) -> Option<StreamId>;
     /// Sends `bytes`, as soon as there is room; `u64::MAX`: without end.
     fn write(&mut self, stream: StreamId, bytes: u64);
-    /// Nothing more will be written.
+    /// Ends the stream: no more data will be written.
     fn finish(&mut self, stream: StreamId);
-    /// What was written and is not sent must not follow.
+    /// Resets the stream: data written and not sent must not follow.
     fn reset(&mut self, stream: StreamId);
-    /// When it is sent.
+    /// Sets the priority of the stream.
     fn set_priority(&mut self, stream: StreamId, priority: Priority);
-    /// What the data of `stream` say to the peer, as far as it matters: they are a length here.
+    /// Sets the label of `stream` for the peer, the relevant content of its data, which are only a length
+    /// here.
     fn set_label(&mut self, stream: StreamId, label: u64);
-    /// What the peer's data on `stream` say; 0: nothing, or nothing has arrived.
+    /// Label of the peer's data on `stream`; 0: none, or no data have arrived.
     fn label(&self, stream: StreamId) -> u64;
     /// Sends an unreliable datagram.
     fn send_datagram(&mut self, datagram: Datagram);
-    /// Rate at which what waits is sent, on the first path ([`quiclab_core::RecoveryState::send_rate`]).
+    /// Rate at which waiting bytes are sent, on the first path ([`quiclab_core::RecoveryState::send_rate`]).
     fn send_rate(&mut self) -> Option<DataRate>;
-    /// Bytes of streams and datagrams that were not sent yet.
+    /// Bytes of streams and datagrams that are not sent yet.
     fn waiting_bytes(&mut self) -> u64;
-    /// Ends the connection.
+    /// Closes the connection.
     fn close(&mut self);
 }
 
 /// One side of a workload on the streams of QUIC.
 pub trait StreamApplication: Send {
-    /// The client asks for a connection.
+    /// Handles the start of the connection at a client.
     fn start(&mut self, _now: Time) {}
-    /// Streams may be opened: the handshake is complete, or a client sends 0-RTT.
+    /// Handles the readiness for streams: the handshake is complete, or a client sends 0-RTT.
     fn connected(&mut self, now: Time, streams: &mut dyn Streams);
-    /// `bytes` more of `stream` have been read in order; `end`: and nothing more comes. A stream that the
-    /// peer opened appears here for the first time.
+    /// Handles further `bytes` of `stream`, read in order; `end`: whether the stream has ended. A stream that
+    /// the peer opened appears here for the first time.
     fn received(
         &mut self,
         _now: Time,
@@ -145,31 +147,31 @@ pub trait StreamApplication: Send {
         _streams: &mut dyn Streams,
     ) {
     }
-    /// The peer has reset `stream`.
+    /// Handles a reset of `stream` by the peer.
     fn reset_by_peer(&mut self, _now: Time, _stream: StreamId, _streams: &mut dyn Streams) {}
-    /// Everything written to `stream`, its end included, is acknowledged.
+    /// Handles the acknowledgement of all data written to `stream`, including its end.
     fn acknowledged(&mut self, _now: Time, _stream: StreamId) {}
-    /// More streams may be opened than before.
+    /// Handles an increase of the limit of streams.
     fn available(&mut self, _now: Time, _streams: &mut dyn Streams) {}
-    /// An unreliable datagram has arrived.
+    /// Handles an unreliable datagram.
     fn datagram(&mut self, _now: Time, _datagram: Datagram, _streams: &mut dyn Streams) {}
-    /// The peer's application has ended the connection.
+    /// Handles a close of the connection by the peer's application.
     fn closed_by_peer(&mut self, now: Time);
-    /// The connection has failed.
+    /// Handles the failure of the connection.
     fn failed(&mut self, reason: String);
-    /// When [`StreamApplication::wake`] wants to be called.
+    /// Time at which [`StreamApplication::wake`] must be called.
     fn deadline(&self) -> Option<Time> {
         None
     }
-    /// The deadline is due.
+    /// Handles the deadline.
     fn wake(&mut self, _now: Time, _streams: &mut dyn Streams) {}
     /// State of the transfer.
     fn outcome(&self) -> &Outcome;
-    /// Results of its own.
+    /// Reports further results.
     fn statistics(&self, _out: &mut Metrics) {}
-    /// Values of its own for time series.
+    /// Reports further values for time series.
     fn sample(&self, _out: &mut Metrics) {}
-    /// The application as the client of a web page, if it is one.
+    /// Application as the client of a web page, if it is one.
     fn page_client(&self) -> Option<&dyn PageClient> {
         None
     }

@@ -1,10 +1,10 @@
-//! Streams that write down what is asked of them, for tests.
+//! Streams that record calls, for tests.
 
 use super::{Datagram, Priority, StreamId, Streams};
 use quiclab_core::{DataRate, Role};
 use std::collections::BTreeMap;
 
-/// What an application asked for.
+/// Call of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     Open(StreamId),
@@ -17,16 +17,16 @@ pub(crate) enum Call {
     Close,
 }
 
-/// See the module documentation.
+/// Recorder of calls; see the module documentation.
 pub(crate) struct Recorder {
     role: Role,
-    /// Streams that may be opened of each kind.
+    /// Maximum number of streams of each kind.
     pub(crate) limit: u64,
     opened: [u64; 2],
     /// Labels of this end's streams, and those that have arrived from the peer.
     pub(crate) labels: BTreeMap<StreamId, u64>,
     pub(crate) arrived: BTreeMap<StreamId, u64>,
-    /// Rate at which what waits is sent.
+    /// Rate at which waiting bytes are sent.
     pub(crate) send_rate: Option<DataRate>,
     calls: Vec<Call>,
 }
@@ -44,7 +44,7 @@ impl Recorder {
         }
     }
 
-    /// What was asked for since the last time.
+    /// Takes the calls since the last time.
     pub(crate) fn take(&mut self) -> Vec<Call> {
         std::mem::take(&mut self.calls)
     }

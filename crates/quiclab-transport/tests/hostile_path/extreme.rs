@@ -1,4 +1,4 @@
-//! Cases with values at the ends of what is allowed.
+//! Cases with values at the limits of the allowed ranges.
 
 use crate::path::{Path, pick};
 use crate::{Case, download};
@@ -12,7 +12,7 @@ const fn bytes(bytes: u64) -> ByteCount {
     ByteCount::from_bytes(bytes)
 }
 
-/// The case of this number. Loss is moderate: what is examined is not whether a SYN gets through.
+/// Case of this number. Loss is moderate, as the subject is not the arrival of SYNs.
 pub(crate) fn case(number: u64) -> Case {
     let mut random = RandomStream::new(number, "extreme");
     let path = Path::draw(&mut random);
@@ -22,7 +22,7 @@ pub(crate) fn case(number: u64) -> Case {
     Case { number, path, workload, server, client }
 }
 
-/// Sizes stay small: with a window of one packet each of 76 bytes takes a round trip.
+/// Sizes are small: with a window of one packet each of 76 bytes takes a round trip.
 fn workload(random: &mut RandomStream) -> Workload {
     if random.uniform() < 0.5 {
         return download(1 + (random.uniform() * 40_000.0) as u64);

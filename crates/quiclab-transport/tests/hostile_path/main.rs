@@ -1,6 +1,6 @@
-//! Whole connections over a path that loses, duplicates, reorders, delays and stalls, with random
-//! options: everything arrives once and in order, the peer's window is never exceeded, time never
-//! stands still, a timer runs while data is outstanding, and connections end.
+//! Whole connections over a path that loses, duplicates, reorders, delays and stalls, with random options:
+//! all data arrive once and in order, the peer's window is never exceeded, time always advances, a timer runs
+//! while data are outstanding, and connections end.
 //!
 //! A case is one number. A failure prints the command that replays it; `QUICLAB_CASES=n` runs more.
 
@@ -17,7 +17,7 @@ use quiclab_transport::options::{
 };
 
 const CASES: u64 = 400;
-/// No case needs longer: 30 % loss on both ways with an RTO of up to 120 s.
+/// Maximum duration of a case: 30 % loss on both ways with an RTO of up to 120 s.
 const PATIENCE: Duration = Duration::from_secs(6 * 3600);
 
 #[test]
@@ -25,7 +25,7 @@ fn connections_over_hostile_paths_deliver_everything_once() {
     run_cases("connections_over_hostile_paths_deliver_everything_once", Case::new);
 }
 
-/// Values at the ends of what is allowed: segments larger than the window, buffers of a few packets, a
+/// Values at the limits of the allowed ranges: segments larger than the window, buffers of a few packets, a
 /// window of one packet, hundreds of emulated connections, all kinds of pacing, requests in turn.
 #[test]
 fn connections_with_extreme_options_deliver_everything_once() {
@@ -36,7 +36,7 @@ fn run_cases(test: &str, make: impl Fn(u64) -> Case) {
     let case = std::env::var("QUICLAB_CASE").ok().map(|case| case.parse().expect("QUICLAB_CASE is a number"));
     let cases = std::env::var("QUICLAB_CASES").map_or(CASES, |cases| cases.parse().expect("a number"));
     let range = case.map_or(0..cases, |case: u64| case..case + 1);
-    // all of 15 retransmissions, or of the SYNs, are lost about once in 10^5 cases: giving up is right then
+    // all of 15 retransmissions, or of the SYNs, are lost about once in 10^5 cases: giving up is correct then
     let mut forgiven = (range.end - range.start) / 10_000;
     for case in range {
         let problem = match make(case).run() {
@@ -54,16 +54,16 @@ fn run_cases(test: &str, make: impl Fn(u64) -> Case) {
     }
 }
 
-/// How a connection ended.
+/// End of a connection.
 #[derive(Debug, PartialEq)]
 enum Ended {
-    /// Everything arrived.
+    /// All data arrived.
     Delivered,
-    /// After as many losses in a row as there are retries, on a path that loses more than 20 %.
+    /// It failed after as many consecutive losses as there are retries, on a path that loses more than 20 %.
     GaveUp(String),
 }
 
-/// The hardest demand, by itself: 30 % loss each way, all congestion controls.
+/// The hardest case by itself: 30 % loss each way, all congestion controls.
 #[test]
 fn no_connection_dies_under_thirty_percent_loss() {
     for control in [

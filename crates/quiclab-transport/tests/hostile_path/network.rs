@@ -11,16 +11,16 @@ use quiclab_transport::stack::build;
 use quiclab_transport::{EndpointRequest, STACKS};
 use std::collections::BTreeMap;
 
-/// Two endpoints, the server first, and what is on its way between them.
+/// Two endpoints, the server first, and packets in transit between them.
 pub(crate) struct World {
     now: Time,
     pub(crate) ends: [Box<dyn Endpoint>; 2],
     path: Path,
     random: RandomStream,
-    /// Packets by time and number, with the end they go to.
+    /// Packets by time and number, with their destination.
     travelling: BTreeMap<(Time, u64), (usize, Box<Packet>)>,
     sent: u64,
-    /// For each end as sender of data: what its peer's announcements that reached it allow (exclusive).
+    /// Limit (exclusive) for each end as sender of data by the announcements of its peer that have arrived.
     allowed: [u64; 2],
     out: Outputs,
 }
@@ -50,7 +50,7 @@ impl World {
         }
     }
 
-    /// Runs until nothing is left to happen.
+    /// Runs until no event is left.
     pub(crate) fn run(&mut self) -> Result<(), String> {
         let mut calls_now = 0;
         loop {
@@ -83,7 +83,7 @@ impl World {
         }
     }
 
-    /// The end learns how far it may send.
+    /// Updates the limit of an end from a received packet.
     fn note_arrival(&mut self, end: usize, packet: &Packet) {
         let segment = segment(packet);
         if segment.flags.has(Flags::ACK) {
@@ -103,7 +103,7 @@ impl World {
         Ok(())
     }
 
-    /// Sizes are exact, and data stays within the peer's window (RFC 9293 section 3.8.6).
+    /// Checks that sizes are exact, and data are within the peer's window (RFC 9293 section 3.8.6).
     fn check(&self, end: usize, packet: &Packet) -> Result<(), String> {
         let segment = segment(packet);
         let timestamps =

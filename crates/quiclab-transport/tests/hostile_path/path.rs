@@ -1,14 +1,14 @@
-//! What a path does to packets.
+//! Effects of a path on packets.
 
 use quiclab_core::{Duration, RandomStream, Time};
 
-/// A path that loses, duplicates, delays, reorders and stalls.
+/// Path that loses, duplicates, delays, reorders and stalls.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
     pub(crate) loss: f64,
     pub(crate) duplication: f64,
     pub(crate) delay: Duration,
-    /// Longest additional delay of a packet; reorders.
+    /// Maximum additional delay of a packet, which reorders.
     pub(crate) jitter: Duration,
     /// Time from the start of one stall to that of the next, and its length; nothing arrives meanwhile.
     pub(crate) stalls: Option<(Duration, Duration)>,
@@ -30,7 +30,7 @@ impl Path {
         }
     }
 
-    /// When the copies of a packet that leaves now arrive; none if it is lost.
+    /// Arrival times of the copies of a packet sent now; none if it is lost.
     pub(crate) fn arrivals(&self, now: Time, random: &mut RandomStream) -> Vec<Time> {
         let copies = 1 + u32::from(random.uniform() < self.duplication);
         let mut arrivals = Vec::new();
@@ -44,7 +44,7 @@ impl Path {
         arrivals
     }
 
-    /// What arrives during a stall arrives at its end.
+    /// Moves an arrival during a stall to its end.
     fn after_stall(&self, arrival: Time) -> Time {
         let Some((period, length)) = self.stalls else { return arrival };
         let into = arrival.as_nanos() % period.as_nanos();
@@ -56,7 +56,7 @@ impl Path {
     }
 }
 
-/// One of `choices`.
+/// Draws one of `choices`.
 pub(crate) fn pick<T: Copy>(random: &mut RandomStream, choices: &[T]) -> T {
     choices[(random.bits() % choices.len() as u64) as usize]
 }

@@ -1,4 +1,4 @@
-//! What a case is: paths, a workload, and two ends.
+//! Cases: paths, a workload, and two ends.
 
 use crate::options;
 use crate::path::{Path, pick};
@@ -8,12 +8,12 @@ use quiclab_transport::options::{
     TlsVersion, Workload,
 };
 
-/// One case.
+/// Case of the test.
 #[derive(Debug)]
 pub(crate) struct Case {
     pub(crate) number: u64,
     pub(crate) paths: Vec<Path>,
-    /// When a path carries nothing more, for ever; `None`: it lives.
+    /// Time from which a path loses all packets; `None`: never.
     pub(crate) deaths: Vec<Option<Time>>,
     /// Probability that the packets of a datagram arrive in the reverse order.
     pub(crate) shuffles: f64,
@@ -23,7 +23,7 @@ pub(crate) struct Case {
     pub(crate) version: QuicVersion,
 }
 
-/// Longer than any transfer here takes: a connection with it does not give up.
+/// Idle timeout longer than any transfer here: a connection with it does not give up.
 pub(crate) const PATIENT: Duration = Duration::from_secs(20 * 3600);
 
 impl Case {
@@ -51,13 +51,13 @@ impl Case {
         Self { number, paths, deaths, shuffles, workload, ends, version }
     }
 
-    /// The shorter idle timeout of the two ends (RFC 9000 section 10.1).
+    /// Minimum of the idle timeouts of the two ends (RFC 9000 section 10.1).
     pub(crate) fn idle_timeout(&self) -> Duration {
         let timeout = |end: &EndpointConfig| end.quic.as_ref().and_then(|quic| quic.idle_timeout);
         self.ends.iter().filter_map(timeout).min().expect("every end has one")
     }
 
-    /// Instants at which the workload itself wants something.
+    /// Number of instants at which the workload itself acts.
     pub(crate) fn events(&self) -> u64 {
         match &self.workload {
             Workload::Datagrams { rate, size, duration, .. } => {
@@ -67,7 +67,7 @@ impl Case {
         }
     }
 
-    /// Bytes that the client reads in the end; `None`: that depends.
+    /// Total bytes that the client reads; `None`: variable.
     pub(crate) fn size(&self) -> Option<u64> {
         match &self.workload {
             Workload::Datagrams { .. } | Workload::Ping { .. } => None,
@@ -76,7 +76,7 @@ impl Case {
     }
 }
 
-/// One path, or the only one, ends in some cases; whether there is such a one.
+/// Draws whether one path, or the only one, ends; returns whether one does.
 fn deaths(random: &mut RandomStream, count: usize) -> (Vec<Option<Time>>, bool) {
     let mut deaths = vec![None; count];
     let at = Time::ZERO + Duration::from_nanos_f64(random.uniform() * 2e9);
@@ -166,7 +166,7 @@ fn page(random: &mut RandomStream, section: ByteCount, html: ByteCount, tiny: bo
     }
 }
 
-/// So many bytes.
+/// Number of bytes.
 pub(crate) const fn bytes(bytes: u64) -> ByteCount {
     ByteCount::from_bytes(bytes)
 }

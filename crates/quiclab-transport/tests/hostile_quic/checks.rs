@@ -1,13 +1,13 @@
-//! What no end of a connection may ever do, seen from outside.
+//! Rules that no end of a connection may violate, checked from outside.
 //!
-//! | checked for each datagram that leaves | RFC |
+//! | checked for each datagram sent | RFC |
 //! | --- | --- |
-//! | it is no longer than a datagram may be, and as long as its bytes are | |
+//! | it is not longer than the maximum, and its length is that of its bytes | |
 //! | Initial packets of clients are in datagrams of 1200 bytes | RFC 9000 section 14.1 |
 //! | packet numbers of a space count up by one | section 12.3 |
-//! | what is acknowledged has arrived | section 13.1 |
-//! | before the client's address is validated, no more than the factor times what arrived | section 8.1 |
-//! | in flight are at most the window and a datagram, but for probes | RFC 9002 sections 7, 7.5 |
+//! | packets acknowledged have arrived | section 13.1 |
+//! | before the client's address is validated, no more than the factor times the bytes received | section 8.1 |
+//! | in flight are at most the window and a datagram, except for probes | RFC 9002 sections 7, 7.5 |
 
 use crate::case::Case;
 use crate::options::SERVER;
@@ -21,7 +21,7 @@ const IP_AND_UDP: u64 = 28;
 /// Packet number spaces: Initial, Handshake, application data of each path.
 type Space = (u8, u8);
 
-/// Numbers that have arrived, as ranges: first and the one after the last.
+/// Received numbers as ranges: first number, and last number plus one.
 #[derive(Default)]
 struct Numbers(BTreeMap<u64, u64>);
 
@@ -48,7 +48,7 @@ impl Numbers {
     }
 }
 
-/// What is known about an end.
+/// State of an end for the checks.
 pub(crate) struct Checks {
     end: usize,
     version: QuicVersion,
@@ -56,14 +56,14 @@ pub(crate) struct Checks {
     amplification: u64,
     pads: bool,
     arrived: BTreeMap<Space, Numbers>,
-    /// The next number of each space.
+    /// Next number of each space.
     next: BTreeMap<Space, u64>,
     validated: bool,
     received_bytes: u64,
     sent_bytes: u64,
     received_packets: u64,
     sent_packets: u64,
-    /// Since the last look at the state, only data and acknowledgements were sent on path 0.
+    /// Whether only data and acknowledgements were sent on path 0 since the last check of the state.
     only_data: bool,
     in_flight: u64,
     timeouts: u64,
@@ -101,12 +101,12 @@ impl Checks {
         }
     }
 
-    /// Packets that the end has sent and received.
+    /// Number of packets that the end has sent and received.
     pub(crate) fn packets(&self) -> u64 {
         self.sent_packets + self.received_packets
     }
 
-    /// A datagram arrives.
+    /// Checks a received datagram.
     pub(crate) fn arrive(&mut self, packet: &Packet) {
         self.received_packets += 1;
         self.received_bytes += packet.size.bytes() - IP_AND_UDP;
@@ -126,7 +126,7 @@ impl Checks {
         }
     }
 
-    /// A datagram leaves.
+    /// Checks a sent datagram.
     pub(crate) fn send(&mut self, port: Port, packet: &Packet) -> Result<(), String> {
         let datagram = quic(packet);
         let length = datagram.length() as u64;
@@ -197,7 +197,7 @@ impl Checks {
         Ok(())
     }
 
-    /// The end was called: its window, and what is in flight on the first path.
+    /// Checks the state after a call of the end: its window, and the bytes in flight on the first path.
     pub(crate) fn state(&mut self, now: Time, end: &mut dyn Endpoint) -> Result<(), String> {
         let mut metrics = Metrics::default();
         Element::sample(end, now, &mut metrics);

@@ -1,10 +1,10 @@
-//! Whole connections of lab-quic over paths that lose, duplicate, reorder, delay and stall, some of which end
-//! for ever, with random profiles, options, handshakes and workloads: everything arrives, or the connection
-//! gives up when nothing has reached it for its idle timeout; and what the RFCs forbid never happens
+//! Whole connections of lab-quic over paths that lose, duplicate, reorder, delay and stall, some of which
+//! fail permanently, with random profiles, options, handshakes and workloads: all data arrive, or the
+//! connection fails when nothing was received for its idle timeout; and rules of the RFCs are never violated
 //! (`checks`).
 //!
 //! A case is one number. A failure prints the command that replays it; `QUICLAB_CASES=n` runs more, and
-//! `QUICLAB_TRACE=1` with `QUICLAB_CASE` prints what is sent.
+//! `QUICLAB_TRACE=1` with `QUICLAB_CASE` prints the packets sent.
 
 mod case;
 mod checks;

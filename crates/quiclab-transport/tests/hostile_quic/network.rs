@@ -11,30 +11,30 @@ use quiclab_transport::stack::build;
 use quiclab_transport::{EndpointRequest, STACKS};
 use std::collections::BTreeMap;
 
-/// No case needs longer: all timeouts of both ends are shorter.
+/// Maximum duration of a case: all timeouts of both ends are shorter.
 const PATIENCE: Duration = Duration::from_secs(200 * 3600);
-/// Calls at one instant that cannot be right: a flight of the largest window has fewer packets. Datagrams that
-/// wait for no window come on top.
+/// Maximum number of calls at one instant: a flight of the maximum window has fewer packets. Datagrams that
+/// do not wait for the window are added.
 const CALLS_AT_ONCE: u64 = 5_000;
-/// Calls in a row, at one instant, that changed nothing that can be seen: what a probe timeout whose time has
-/// passed long ago needs to double until it lies ahead, at most.
+/// Maximum number of consecutive calls at one instant without a visible change: an expired probe timeout
+/// needs at most this number of doublings to be in the future.
 const IDLE_CALLS: u32 = 40;
 
-/// Two endpoints, the server first, and what is on its way between them.
+/// Two endpoints, the server first, and packets in transit between them.
 pub(crate) struct World<'a> {
     case: &'a Case,
     now: Time,
     ends: [Box<dyn Endpoint>; 2],
     random: RandomStream,
-    /// Packets by time and number, with the end they go to and their path.
+    /// Packets by time and number, with their destination and their path.
     travelling: BTreeMap<(Time, u64), (usize, Port, Box<Packet>)>,
     sent: u64,
     checks: [Checks; 2],
-    /// When something last arrived at an end, whatever it was.
+    /// Time of the last arrival at each end.
     arrived: [Time; 2],
-    /// When an end was found to have failed, and how long after the last arrival.
+    /// Time at which the failure of an end was detected, and the time since the last arrival.
     failed: [Option<(Time, Duration)>; 2],
-    /// Wakes without a packet sent, in all and since time last went on or anything happened.
+    /// Number of wakes without a packet sent, in total and since time last advanced or an event occurred.
     silent_wakes: [u64; 2],
     idle_calls: u32,
     out: Outputs,
@@ -74,7 +74,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Runs until nothing is left to happen; whether the client got everything.
+    /// Runs until no event is left; returns whether the client received all data.
     pub(crate) fn run(&mut self) -> Result<bool, String> {
         let mut calls_now = 0_u64;
         loop {
@@ -98,7 +98,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The next packet arrives, or the timer of an end expires.
+    /// Delivers the next packet, or expires the timer of an end.
     fn step(&mut self, arrives: bool, timer: usize) -> Result<(), String> {
         if arrives {
             let (_, (end, port, packet)) = self.travelling.pop_first().expect("looked at");
@@ -124,7 +124,7 @@ impl<'a> World<'a> {
         self.after(timer)
     }
 
-    /// An end was called: what it has sent leaves.
+    /// Sends the packets of an end after a call.
     fn after(&mut self, end: usize) -> Result<(), String> {
         let at = |problem: String, now: Time| format!("end {end} at {now}: {problem}");
         if self.ends[end].counters().balance() != (0, 0) {
@@ -180,7 +180,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Whether it ended as it should; whether the client got everything.
+    /// Checks the end of the run; returns whether the client received all data.
     fn judge(&mut self) -> Result<bool, String> {
         for end in [SERVER, CLIENT] {
             self.check_failure(end)?;
@@ -207,8 +207,8 @@ impl<'a> World<'a> {
         Ok(true)
     }
 
-    /// Whether the client must get everything: nobody gives up within any time that matters, and no path ends;
-    /// or there is another, and the handshake, which is that of the first path, is over.
+    /// Whether the client must receive all data: no end gives up within any relevant time, and no path ends;
+    /// or there is another path, and the handshake, which is on the first path, is complete.
     fn must_finish(&mut self) -> bool {
         if self.case.idle_timeout() < PATIENT {
             return false;
@@ -219,7 +219,7 @@ impl<'a> World<'a> {
         let mut dead =
             self.case.deaths.iter().enumerate().filter_map(|(path, death)| Some((path, (*death)?)));
         let Some((path, death)) = dead.next().filter(|_| self.case.paths.len() > 1) else { return false };
-        // with management another path is there some time after the handshake, if the limits allow it
+        // with management another path is open some time after the handshake, if the limits allow it
         if path == 0 && self.case.ends.iter().any(|end| end.multipath.is_some()) {
             return false;
         }
@@ -227,16 +227,18 @@ impl<'a> World<'a> {
             || self.ends.iter_mut().all(|end| completed(self.now, &mut **end).is_some_and(|at| at < death))
     }
 
-    /// An end may give up if nothing has reached it for its idle timeout, or if the other has given up.
+    /// Checks that an end has failed only if nothing was received for its idle timeout, or if its peer has
+    /// failed.
     fn check_failure(&self, end: usize) -> Result<(), String> {
         let Some((at, waited)) = self.failed[end] else { return Ok(()) };
         let reason = self.ends[end].failure().unwrap_or_default();
         let given_up = "nothing was received for the idle timeout: given up at ";
         let right = match reason {
             reason if reason.starts_with(given_up) => waited >= self.case.idle_timeout(),
-            // the client waits for datagrams for a time and then closes; the server, connected later, goes on
+            // the client waits for datagrams for a time and then closes; the server, connected later,
+            // continues
             "closed by the client before the last datagram was sent" => true,
-            // the end of an answer of a given duration waits for nothing
+            // the end of a response of a given duration does not wait for acknowledgements
             "closed by the client before its request was complete" => self.case.size().is_none(),
             _ => false,
         };
@@ -248,7 +250,7 @@ impl<'a> World<'a> {
     }
 }
 
-/// When the handshake was complete at an end.
+/// Time at which the handshake was complete at an end.
 fn completed(now: Time, end: &mut dyn Endpoint) -> Option<Time> {
     let mut metrics = quiclab_core::Metrics::default();
     end.statistics(now, &mut metrics);
@@ -256,7 +258,7 @@ fn completed(now: Time, end: &mut dyn Endpoint) -> Option<Time> {
     Some(Time::ZERO + Duration::from_nanos_f64(at * 1e6))
 }
 
-/// The packets of a datagram in the reverse order.
+/// Reverses the order of the packets of a datagram.
 fn reverse(packet: &mut Packet) {
     if let Payload::Quic(datagram) = &mut packet.payload {
         datagram.packets.reverse();

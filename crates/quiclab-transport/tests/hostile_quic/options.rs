@@ -1,4 +1,4 @@
-//! Random options of an end, all that lab-quic has.
+//! Random options of an end, from all options of lab-quic.
 
 use crate::case::bytes;
 use crate::path::pick;
@@ -13,7 +13,7 @@ use quiclab_transport::stack::validate;
 pub(crate) const SERVER: usize = 0;
 pub(crate) const CLIENT: usize = 1;
 
-/// Options of an end; those that do not go together are drawn again.
+/// Draws options of an end; incompatible ones are drawn again.
 pub(crate) fn draw(
     random: &mut RandomStream,
     version: QuicVersion,
@@ -39,7 +39,7 @@ pub(crate) fn draw(
     panic!("no thousandth of the options is valid");
 }
 
-/// Half of the cases manage their paths, where both ends can.
+/// Enables path management in half of the cases, if both ends support it.
 pub(crate) fn manage_paths(number: u64, ends: &mut [EndpointConfig; 2]) {
     let mut random = RandomStream::new(number, "multipath");
     let random = &mut random;
@@ -60,7 +60,7 @@ pub(crate) fn manage_paths(number: u64, ends: &mut [EndpointConfig; 2]) {
     }
 }
 
-/// One of `choices`, or nothing in half of the cases.
+/// Draws one of `choices`, or `None` in half of the cases.
 fn maybe<T: Copy>(random: &mut RandomStream, choices: &[T]) -> Option<T> {
     (random.uniform() < 0.5).then(|| pick(random, choices))
 }

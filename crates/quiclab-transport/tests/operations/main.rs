@@ -1,7 +1,7 @@
-//! Computations of lab-quic that a function exchanges: each changes what leaves, as computed by hand.
+//! Computations of lab-quic that a function replaces: each changes the packets sent, as computed by hand.
 //!
-//! The round trip is 20 ms; datagrams have 1200 bytes, the initial window ten of them (profile `rfc9002`); there
-//! is no pacing where a test does not say so.
+//! The round trip is 20 ms; datagrams have 1200 bytes, the initial window ten of them (profile `rfc9002`);
+//! there is no pacing unless stated.
 
 mod network;
 
@@ -17,7 +17,7 @@ const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// A window of 2400 bytes holds two datagrams of 1200: two in each round trip. The native one holds ten.
+/// A window of 2400 bytes permits two datagrams of 1200: two in each round trip. The native one permits ten.
 #[test]
 fn a_window_of_two_datagrams_lets_two_leave_in_each_round_trip() {
     let case = Case::download("20 kB");
@@ -63,7 +63,7 @@ fn with_a_packet_threshold_of_1000_nothing_late_is_lost() {
     assert_eq!(patient.metric(SERVER, "lost_packets"), 0.0);
 }
 
-/// What a function answers is no input of the next call: the option says 3.
+/// The result of a function is not an input of the next call: the option is 3.
 #[test]
 fn a_packet_threshold_of_a_function_does_not_feed_back() {
     let seen = Arc::new(Mutex::new(BTreeSet::new()));
@@ -76,7 +76,7 @@ fn a_packet_threshold_of_a_function_does_not_feed_back() {
     assert_eq!(seen.lock().unwrap().iter().copied().collect::<Vec<_>>(), [3]);
 }
 
-/// Everything of the server is lost: a probe every 50 ms, without the backoff that is native.
+/// All packets of the server are lost: a probe every 50 ms, without the backoff that is native.
 #[test]
 fn a_constant_probe_timeout_has_no_backoff() {
     let mut case = Case::download("3 kB");
@@ -90,7 +90,7 @@ fn a_constant_probe_timeout_has_no_backoff() {
     assert!(gaps.len() >= 15 && gaps.iter().all(|gap| *gap == ms(50)), "{gaps:?}");
 }
 
-/// A timeout of 1 ms is shorter than the round trip: many probes, but time goes on, and everything arrives.
+/// A timeout of 1 ms is shorter than the round trip: many probes, but time advances, and all data arrive.
 #[test]
 fn the_shortest_probe_timeout_does_not_stop_time() {
     for end in [SERVER, CLIENT] {
@@ -98,8 +98,8 @@ fn the_shortest_probe_timeout_does_not_stop_time() {
     }
 }
 
-/// 1-RTT packets of the server that ask for an acknowledgement, and the client's 1-RTT ACK frames, each with the
-/// time of its datagram.
+/// Ack-eliciting 1-RTT packets of the server, and the client's 1-RTT ACK frames, each with the time of its
+/// datagram.
 fn acknowledgements(world: &network::World) -> (Vec<Time>, Vec<Time>) {
     let mut all = (Vec::new(), Vec::new());
     for sent in &world.sent {
@@ -113,7 +113,7 @@ fn acknowledgements(world: &network::World) -> (Vec<Time>, Vec<Time>) {
     all
 }
 
-/// Natively every second packet is acknowledged. The last one is answered by CONNECTION_CLOSE.
+/// Natively every second packet is acknowledged. The response to the last one is CONNECTION_CLOSE.
 #[test]
 fn without_a_delay_each_packet_is_acknowledged() {
     let case = Case::download("50 kB");
@@ -124,7 +124,7 @@ fn without_a_delay_each_packet_is_acknowledged() {
     assert!(asking.iter().zip(&acks).all(|(sent, acked)| acked.since(*sent) == RTT / 2));
 }
 
-/// The burst of ten that begins the data is acknowledged once, 5 ms after its first datagram arrived.
+/// The first burst of data, of ten datagrams, is acknowledged once, 5 ms after its first datagram arrived.
 #[test]
 fn an_acknowledgement_leaves_after_the_delay_of_a_function() {
     let unacknowledged = Arc::new(Mutex::new(0.0));
@@ -152,7 +152,7 @@ fn rtt_samples_of_a_function_are_those_that_count() {
     assert_eq!((world.metric(SERVER, "srtt_ms"), world.metric(SERVER, "min_rtt_ms")), (100.0, 100.0));
 }
 
-/// Datagrams of 1000 bytes at 4 Mbit/s are one in 2 ms. A window of one packet lets one in 20 ms leave.
+/// Datagrams of 1000 bytes at 4 Mbit/s are one in 2 ms. A window of one packet permits one in 20 ms.
 #[test]
 fn datagrams_that_may_leave_leave_when_they_are_sent() {
     let workload = json!({ "kind": "datagrams", "rate": "4 Mbit/s", "size": "1 kB", "duration": "400 ms" });
@@ -215,14 +215,14 @@ fn a_path_that_is_not_there_fails_the_connection_once() {
     assert_eq!(*calls.lock().unwrap(), 1);
 }
 
-/// A page of three objects that are asked for together.
+/// Page of three objects that are requested together.
 fn page() -> Case {
     Case::new(json!({
         "kind": "page", "html": "2 kB", "objects": [{ "count": 3, "size": "30 kB" }], "priorities": "round_robin",
     }))
 }
 
-/// The bidirectional streams of a world in the order of their last frames.
+/// Bidirectional streams of a world in the order of their last frames.
 fn order(world: &network::World) -> Vec<u64> {
     let ends = |sent: &network::Sent| {
         let ended = sent.streams().filter(|(id, _, _, fin)| *fin && id % 4 == 0);
@@ -255,8 +255,8 @@ fn a_stream_with_nothing_to_send_is_refused() {
     );
 }
 
-/// All operations with functions that answer nothing: the same datagrams leave at the same times. Each is asked,
-/// with the inputs that its description lists.
+/// All operations with functions that return no result: the same datagrams are sent at the same times. Each
+/// is called with the inputs of its description.
 #[test]
 fn functions_that_answer_nothing_change_nothing() {
     let called = Arc::new(Mutex::new(BTreeMap::new()));

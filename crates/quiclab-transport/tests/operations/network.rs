@@ -17,7 +17,7 @@ pub(crate) const RTT: Duration = Duration::from_millis(20);
 pub(crate) const SERVER: usize = 0;
 pub(crate) const CLIENT: usize = 1;
 
-/// A datagram that left an end.
+/// Datagram sent by an end.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(crate) time: Time,
@@ -27,7 +27,7 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    /// The frames of its 1-RTT packets.
+    /// Frames of its 1-RTT packets.
     pub(crate) fn frames(&self) -> impl Iterator<Item = &QuicFrame> {
         let packets = self.datagram.packets.iter().filter(|packet| packet.space == PacketSpace::OneRtt);
         packets.flat_map(|packet| &packet.frames)
@@ -44,11 +44,10 @@ impl Sent {
     }
 }
 
-/// What becomes of the nth datagram with stream data of the server: `None`: it is lost; otherwise how much later
-/// it arrives.
+/// Fate of the nth datagram with stream data of the server: `None`: lost; otherwise its additional delay.
 pub(crate) type Fate = fn(u64) -> Option<Duration>;
 
-/// A case.
+/// Case of a test.
 pub(crate) struct Case {
     /// Options of both ends.
     pub(crate) options: Value,
@@ -59,7 +58,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// The profile of the RFCs without pacing.
+    /// Makes a case with the profile of the RFCs without pacing.
     pub(crate) fn new(workload: Value) -> Self {
         Self {
             options: json!({ "stack": "lab-quic", "pacing": { "kind": "none" } }),
@@ -89,7 +88,7 @@ impl Case {
     }
 }
 
-/// A function at an operation.
+/// Makes a function at an operation.
 pub(crate) fn hook(
     operation: Operation,
     anchor: Anchor,
@@ -106,12 +105,12 @@ pub(crate) fn hook(
     }
 }
 
-/// An operation that is replaced by a number.
+/// Replaces an operation by a number.
 pub(crate) fn replaced(operation: Operation, by: f64) -> Vec<Hook> {
     vec![hook(operation, Anchor::Replace, move |_, _| Some(by))]
 }
 
-/// An input by its name.
+/// Value of an input by its name.
 pub(crate) fn input(inputs: &[(&'static str, f64)], name: &str) -> f64 {
     inputs.iter().find(|(input, _)| *input == name).unwrap_or_else(|| panic!("no {name}")).1
 }
@@ -206,7 +205,7 @@ impl World {
         bursts.into_iter().collect()
     }
 
-    /// A value of the statistics of an end.
+    /// Value of the statistics of an end.
     pub(crate) fn metric(&mut self, end: usize, name: &str) -> f64 {
         let mut metrics = Metrics::default();
         self.ends[end].statistics(self.now, &mut metrics);

@@ -39,7 +39,7 @@ fn settled() -> DelayedAck {
     acks.on_little_room(); // quick mode ends without changing the timeout
     acks
 }
-/// A full segment alone arrives: when is it acknowledged?
+/// Time at which a single full segment is acknowledged.
 fn alone(acks: &mut DelayedAck, now: Time) -> Option<Time> {
     acks.on_data(now, &FULL);
     acks.decide(now, &STATE);
@@ -100,7 +100,7 @@ fn the_round_trip_bounds_the_wait() {
     }
 }
 
-/// Each wait for nothing doubles the timeout: 40, 80, 160, then 200 as the longest wait.
+/// Each wait in vain doubles the timeout: 40, 80, 160, then 200 as the maximum.
 #[test]
 fn a_wait_for_nothing_doubles_the_timeout() {
     let mut acks = settled();
@@ -148,7 +148,7 @@ fn an_answer_within_the_timeout_makes_the_connection_interactive() {
     acks.on_ack_sent(ms(1039), false);
     acks.on_data_sent(ms(1039));
     assert_eq!(alone(&mut acks, ms(1500)), Some(ms(1540)), "interactive: no quick mode");
-    // no answer this time: no longer interactive, and quick mode has segments left
+    // no response this time: no longer interactive, and quick mode has segments left
     acks.on_ack_sent(ms(1540), true);
     assert_eq!(alone(&mut acks, ms(1600)), Some(ms(1600)));
     acks.on_ack_sent(ms(1640), false);
@@ -201,7 +201,7 @@ fn the_full_size_is_what_the_peer_sends() {
     assert_eq!(acks.segment(), PAYLOAD);
     acks.on_data(ms(1002), &smaller);
     assert_eq!(acks.segment(), 1000);
-    // 988 bytes beside a SACK option of 12 are full-sized
+    // 988 bytes with a SACK option of 12 are full-sized
     acks.on_data(ms(1003), &Arrival { payload: 988, extra_header: 12, ..FULL });
     acks.on_data(ms(1004), &Arrival { payload: 988, extra_header: 12, ..FULL });
     assert_eq!(acks.segment(), 1000);
@@ -293,8 +293,8 @@ const FULL_SEGMENTS: Settings = Settings {
     ..SETTINGS
 };
 
-/// `bytes` arrive at each of these times in ms, in segments of the same size, and the application reads them: when each
-/// acknowledgement leaves. `next` is when the arrivals end, in ms.
+/// `bytes` arrive at each of these times in ms, in segments of the same size, and the application reads them:
+/// returns the time of each acknowledgement. `next` is the end of the arrivals in ms.
 fn acknowledged(acks: &mut DelayedAck, arrivals: &[(u64, u64)], end: u64) -> Vec<u64> {
     let (mut left, mut unacknowledged) = (Vec::new(), 0);
     let later = arrivals.iter().skip(1).map(|&(at, _)| at).chain([end]);
@@ -313,7 +313,8 @@ fn acknowledged(acks: &mut DelayedAck, arrivals: &[(u64, u64)], end: u64) -> Vec
     left
 }
 
-/// The second segment is acknowledged at once, even a short one; one alone after 40 ms, however long the gaps are.
+/// The second segment is acknowledged at once, even a short one; a single one after 40 ms, however long the
+/// gaps are.
 #[test]
 fn segments_are_counted_whatever_their_size() {
     let mut acks = DelayedAck::new(SEGMENTS, 64_240);

@@ -1,8 +1,8 @@
-//! How much more than the bandwidth allows is acknowledged at once: Wi-Fi, cable and receivers collect
+//! Estimate of the data acknowledged in excess of the bandwidth: Wi-Fi, cable and receivers aggregate
 //! acknowledgements, and the window must cover the silence between them.
 //!
-//! An epoch lasts while more was acknowledged since its start than the bandwidth delivers; the excess goes
-//! into a maximum.
+//! An epoch lasts while more is acknowledged since its start than the bandwidth delivers; a filter keeps the
+//! maximum excess.
 //!
 //! |            | [`ExtraAcked`] (Linux `bbr_update_ack_aggregation`) | [`AckHeight`] (Chromium `UpdateAckAggregationBytes`) |
 //! |------------|---------------------------------------|------------------------------------------|
@@ -14,9 +14,9 @@
 use super::filter::{Extremum, WindowedFilter};
 use quiclab_core::{Duration, Time};
 
-/// Rounds of one window (`bbr_extra_acked_win_rtts`).
+/// Number of rounds of a window (`bbr_extra_acked_win_rtts`).
 const WINDOW_ROUNDS: u32 = 5;
-/// Packets after which an epoch ends (`bbr_ack_epoch_acked_reset_thresh`).
+/// Number of packets after which an epoch ends (`bbr_ack_epoch_acked_reset_thresh`).
 const EPOCH_LIMIT: u64 = 1 << 20;
 
 /// Linux's estimate, in packets.
@@ -30,18 +30,18 @@ pub(crate) struct ExtraAcked {
 }
 
 impl ExtraAcked {
-    /// Packets acknowledged beyond the bandwidth, at most, in the last 5 to 10 rounds.
+    /// Maximum number of packets acknowledged in excess of the bandwidth in the last 5 to 10 rounds.
     pub(crate) fn packets(&self) -> u64 {
         self.maxima[0].max(self.maxima[1])
     }
 
-    /// A new epoch: sending begins after idling.
+    /// Starts a new epoch: sending restarts after idle.
     pub(crate) fn restart(&mut self, now: Time) {
         self.epoch = now;
         self.acked = 0;
     }
 
-    /// `acked` packets arrive; `expected` says how many the bandwidth delivers in a time.
+    /// Adds `acked` packets; `expected` returns the number that the bandwidth delivers in a time.
     pub(crate) fn update(
         &mut self,
         now: Time,
@@ -81,17 +81,17 @@ pub(crate) struct AckHeight {
 }
 
 impl AckHeight {
-    /// A maximum over `rounds`.
+    /// Makes an estimate with a maximum over `rounds`.
     pub(crate) fn new(rounds: u64) -> Self {
         Self { epoch: Time::ZERO, acked: 0, maximum: WindowedFilter::new(Extremum::Max, rounds, 0) }
     }
 
-    /// Bytes acknowledged beyond the bandwidth, at most, within the window.
+    /// Maximum bytes acknowledged in excess of the bandwidth within the window.
     pub(crate) fn bytes(&self) -> u64 {
         self.maximum.get()
     }
 
-    /// `acked` bytes arrive in `round`; `expected` says how many the bandwidth delivers in a time.
+    /// Adds `acked` bytes in `round`; `expected` returns the bytes that the bandwidth delivers in a time.
     pub(crate) fn update(&mut self, now: Time, round: u64, acked: u64, expected: impl Fn(Duration) -> u64) {
         let due = expected(now.since(self.epoch));
         if self.acked <= due {

@@ -4,16 +4,16 @@
 //! | Chromium | here |
 //! |---|---|
 //! | one bandwidth sample per packet (`bandwidth_sampler.cc`) | one per acknowledgement, of the packet sent last |
-//! | no sample is too short | [`RateSample::interval`] is `None` below the smallest RTT |
+//! | no sample is too short | [`RateSample::interval`] is `None` below the minimum RTT |
 //! | `OnAppLimited` in PROBE_RTT | [`ProbeRttLimited`] |
 //! | `sampler_.is_app_limited()` with nothing in flight | [`Idle`] |
-//! | losses found by a timer shrink the recovery window | only those that an acknowledgement finds |
-//! | losses of a round in startup compared with what was in flight when the packet was sent that is acknowledged | with what was before the acknowledgement |
+//! | losses detected by a timer reduce the recovery window | only those detected by an acknowledgement |
+//! | losses of a round in startup compared with the bytes in flight at the sending of the acknowledged packet | with those before the acknowledgement |
 //! | packet numbers | positions |
 //!
-//! Earlier versions (2019) had a window gain of 2.885 in startup, did not leave it on losses, and had recovery before the
-//! pipe was full. Retransmission timeouts, persistent congestion and spurious losses change nothing
-//! (`OnRetransmissionTimeout` is empty).
+//! Earlier versions (2019) had a window gain of 2.885 in startup, did not exit it on losses, and had recovery
+//! before the pipe was full. Retransmission timeouts, persistent congestion and spurious losses change
+//! nothing (`OnRetransmissionTimeout` is empty).
 
 use super::aggregation::AckHeight;
 use super::constants::Constants;
@@ -35,7 +35,7 @@ pub(super) const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
 pub(super) const HIGH_CWND_GAIN: f64 = 2.0;
 /// Window in PROBE_BW (`FLAGS_quic_bbr_cwnd_gain`).
 const CWND_GAIN: f64 = 2.0;
-/// What a scenario can change.
+/// Constants that a scenario can change.
 const CONSTANTS: Constants<f64> = Constants {
     startup_pacing: HIGH_GAIN,
     startup_cwnd: HIGH_CWND_GAIN,
@@ -49,10 +49,11 @@ const CONSTANTS: Constants<f64> = Constants {
 };
 /// `kPacingGain`.
 pub(super) const CYCLE_GAINS: [f64; CYCLE] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// Growth that says the pipe is not full (`kStartupGrowthTarget`).
+/// Growth below which the pipe counts as full (`kStartupGrowthTarget`).
 const GROWTH_TARGET: f64 = 1.25;
-/// Acknowledgements with losses in a round without growth that end startup, and the share of what was in flight that must
-/// be lost (`quic_bbr2_default_startup_full_loss_count`, `quic_bbr2_default_loss_threshold`).
+/// Number of acknowledgements with losses in a round without growth that ends startup, and the share of bytes
+/// in flight that must be lost (`quic_bbr2_default_startup_full_loss_count`,
+/// `quic_bbr2_default_loss_threshold`).
 const STARTUP_LOSS_EVENTS: u32 = 8;
 const LOSS_THRESHOLD: f64 = 0.02;
 /// RTT before the first sample (`kInitialRttMs`).
@@ -63,9 +64,9 @@ const MAX_WINDOW_PACKETS: u64 = 2000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recovery {
     None,
-    /// For one round, as much as is delivered.
+    /// Sends the amount delivered, for one round.
     Conservation,
-    /// Twice as much, until a round without losses is over.
+    /// Sends twice the amount delivered, until a round without losses is over.
     Growth,
 }
 
@@ -77,12 +78,12 @@ pub struct BbrChromium {
     mode: Mode,
     window: u64,
     initial_window: u64,
-    /// Byte/s; 0: none yet.
+    /// Pacing rate in byte/s; 0: none yet.
     pacing_rate: u64,
     constants: Constants<f64>,
     pacing_gain: f64,
     cwnd_gain: f64,
-    /// Largest byte/s.
+    /// Maximum bandwidth in byte/s.
     bandwidth: WindowedFilter,
     ack_height: AckHeight,
     min_rtt: Option<Duration>,
@@ -93,28 +94,28 @@ pub struct BbrChromium {
     cycle: usize,
     cycle_start: Time,
     full: FullPipe,
-    /// Acknowledgements of this round that found losses, and the bytes that they found.
+    /// Number of acknowledgements of this round with losses, and the bytes lost.
     loss_events: u32,
     lost_in_round: u64,
-    /// Sending has started again after a silence; until the next acknowledgement.
+    /// Whether sending has restarted after idle; until the next acknowledgement.
     exiting_quiescence: bool,
     probe_rtt_end: Option<Time>,
     probe_rtt_round: bool,
     app_limited: bool,
     recovery: Recovery,
-    /// `None`: to be set from what is in flight.
+    /// Recovery window; `None`: to be set from the bytes in flight.
     recovery_window: Option<u64>,
     /// Position whose acknowledgement without losses ends recovery.
     recovery_end: u64,
     idle: Idle,
     self_limited: ProbeRttLimited,
     delivered: u64,
-    /// The window has reached the largest one.
+    /// Whether the window has reached its maximum.
     bound: bool,
 }
 
 impl BbrChromium {
-    /// A connection with packets of `mss` bytes and a first window in bytes.
+    /// Makes a controller for packets of `mss` bytes with an initial window in bytes.
     #[must_use]
     pub fn new(mss: u64, initial_window: u64, random: RandomStream) -> Self {
         Self {
@@ -152,7 +153,7 @@ impl BbrChromium {
         }
     }
 
-    /// The same with other constants.
+    /// Sets other constants.
     #[must_use]
     pub fn with(mut self, set: &BbrConstants) -> Self {
         self.constants = self.constants.with(set, |gain| gain);
@@ -168,7 +169,7 @@ impl BbrChromium {
         self.min_rtt.unwrap_or(INITIAL_RTT)
     }
 
-    /// Byte/s at which packets leave.
+    /// Pacing rate in byte/s.
     fn paced(&self) -> u64 {
         if self.pacing_rate != 0 {
             return self.pacing_rate;
@@ -222,7 +223,7 @@ impl BbrChromium {
         }
     }
 
-    /// Whether the smallest RTT was too old.
+    /// Updates the minimum RTT; returns whether it had expired.
     fn update_min_rtt(&mut self, ack: &Ack) -> bool {
         let Some(rtt) = ack.rtt else { return false };
         let expired =
@@ -271,7 +272,7 @@ impl BbrChromium {
         {
             advance = false;
         }
-        // less than the bandwidth until the queue is gone
+        // less than the bandwidth until the queue is empty
         if self.pacing_gain < 1.0 && ack.in_flight <= self.target(1.0) {
             advance = true;
         }
@@ -325,7 +326,7 @@ impl BbrChromium {
                     }
                 }
             } else if ack.in_flight < self.min_window() + self.mss {
-                // one more: QUIC looks at the window before a packet, not after
+                // one more: QUIC checks the window before a packet, not after
                 self.probe_rtt_end = Some(ack.now + self.constants.probe_rtt_duration);
                 self.probe_rtt_round = false;
             }
@@ -419,7 +420,7 @@ impl Controller for BbrChromium {
     }
 
     fn on_congestion(&mut self, _event: &CongestionEvent) {
-        // losses come with the acknowledgement; marks are not looked at
+        // losses are reported with the acknowledgement; marks are ignored
     }
 
     fn on_timeout(&mut self, _event: &CongestionEvent, _cut: bool) {}

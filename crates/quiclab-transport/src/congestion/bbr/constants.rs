@@ -1,27 +1,27 @@
-//! The constants of a BBR, with gains in the unit in which it computes.
+//! Constants of a BBR variant, with gains in its unit.
 
 use crate::congestion::constants::BbrConstants;
 use quiclab_core::Duration;
 
-/// Gains and times.
+/// Gains and times of a BBR variant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Constants<G> {
     pub(super) startup_pacing: G,
-    /// Window in Startup and Drain.
+    /// Window gain in Startup and Drain.
     pub(super) startup_cwnd: G,
     pub(super) drain_pacing: G,
-    /// Window in ProbeBW.
+    /// Window gain in ProbeBW.
     pub(super) probe_bw_cwnd: G,
     pub(super) up: G,
     pub(super) down: G,
-    /// Of version 3.
+    /// Window gain in ProbeRTT, of version 3 only.
     pub(super) probe_rtt_cwnd: G,
     pub(super) probe_rtt_interval: Duration,
     pub(super) probe_rtt_duration: Duration,
 }
 
 impl<G: Copy> Constants<G> {
-    /// The same with those that are set; `gain` converts a gain.
+    /// Replaces the constants that are set; `gain` converts a gain.
     pub(super) fn with(self, set: &BbrConstants, gain: impl Fn(f64) -> G) -> Self {
         let of = |set: Option<f64>, own: G| set.map_or(own, &gain);
         Self {
@@ -37,7 +37,7 @@ impl<G: Copy> Constants<G> {
         }
     }
 
-    /// The pacing gain of a phase of the cycle of version 1, whose own is `gain`; `unit` is gain 1.
+    /// Pacing gain of a phase of the cycle of version 1, by default `gain`; `unit` is gain 1.
     pub(super) fn cycle(&self, gain: G, unit: G) -> G
     where
         G: PartialOrd,

@@ -1,27 +1,27 @@
 //! Maximum or minimum of the recent past, in constant space and time per sample.
 //!
 //! Kathleen Nichols' algorithm as in Linux `lib/win_minmax.c` and QUICHE's `windowed_filter.h`: the three
-//! best samples are kept, each younger than the better one, and spread over the window, so that a
-//! successor is available when the best sample expires. The result is never above the exact maximum (below the
-//! exact minimum); where the samples fall all along the window it may be that of a shorter one.
+//! best samples are kept, each younger than the better one, and spread over the window, so that a successor
+//! is available when the best sample expires. The result is never above the exact maximum (below the exact
+//! minimum); if the samples fall throughout the window, it may be that of a shorter one.
 
-/// Which samples are the better ones.
+/// Kind of extremum that the filter keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extremum {
-    /// The larger ones.
+    /// Maximum.
     Max,
-    /// The smaller ones.
+    /// Minimum.
     Min,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sample {
-    /// Round or time, in the unit of the window.
+    /// Round or time of the sample, in the unit of the window.
     at: u64,
     value: u64,
 }
 
-/// The filter. The unit of its time (rounds, nanoseconds) is the caller's.
+/// Windowed filter. The unit of its time (rounds, nanoseconds) is the caller's.
 #[derive(Clone, Debug)]
 pub struct WindowedFilter {
     which: Extremum,
@@ -31,29 +31,29 @@ pub struct WindowedFilter {
 }
 
 impl WindowedFilter {
-    /// A filter over `window` that holds `value` since time 0.
+    /// Makes a filter over `window` with the value `value` since time 0.
     #[must_use]
     pub fn new(which: Extremum, window: u64, value: u64) -> Self {
         Self { which, window, best: [Sample { at: 0, value }; 3] }
     }
 
-    /// Looks at another window from the next sample on.
+    /// Sets the window from the next sample on.
     pub fn set_window(&mut self, window: u64) {
         self.window = window;
     }
 
-    /// The extremum of the window.
+    /// Extremum of the window.
     #[must_use]
     pub fn get(&self) -> u64 {
         self.best[0].value
     }
 
-    /// Forgets all samples but this one.
+    /// Replaces all samples by this one.
     pub fn reset(&mut self, at: u64, value: u64) {
         self.best = [Sample { at, value }; 3];
     }
 
-    /// Takes a sample; `at` never falls. Returns the extremum.
+    /// Adds a sample; `at` never decreases. Returns the extremum.
     pub fn update(&mut self, at: u64, value: u64) -> u64 {
         let sample = Sample { at, value };
         let age = |of: Sample| at.saturating_sub(of.at);
@@ -68,7 +68,7 @@ impl WindowedFilter {
             self.best[2] = sample;
         }
         if age(self.best[0]) > self.window {
-            // the second may be too old, too; the third is not, as looked at above
+            // the second may be too old, too; the third is not, as checked above
             self.shift(sample);
             if age(self.best[0]) > self.window {
                 self.shift(sample);

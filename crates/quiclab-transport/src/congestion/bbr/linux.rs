@@ -1,19 +1,19 @@
-//! BBR of Linux 5.15 and later: net/ipv4/tcp_bbr.c, in packets and with its fixed-point numbers: gains in
+//! BBR of Linux 5.15 and later: net/ipv4/tcp_bbr.c, in packets and with its fixed-point arithmetic: gains in
 //! 1/256, bandwidth in packets per microsecond x 2^24.
 //!
 //! | Linux | here |
 //! |---|---|
 //! | times in microseconds and jiffies | nanoseconds |
 //! | `rs->losses`, `delivered` count segments | bytes by `mss`, rounded up; whole packets give the same |
-//! | `CA_EVENT_TX_START` with `app_limited` | [`Idle`]: nothing in flight, neither window nor pacer in the way |
+//! | `CA_EVENT_TX_START` with `app_limited` | [`Idle`]: nothing in flight, not limited by window or pacer |
 //! | `tp->app_limited` set in PROBE_RTT | [`ProbeRttLimited`] |
 //! | DRAIN sets `snd_ssthresh` to the BDP, for readers of statistics | none |
 //! | `lt_bw` in the unit of the bandwidth, milliseconds | byte/s, nanoseconds ([`super::policer`]) |
-//! | losses found by the timer count into the last interval of `lt_bw` | with the next acknowledgement |
-//! | `bbr_undo_cwnd` keeps the window, leaving recovery restores it | restored at once |
+//! | losses detected by the timer count into the last interval of `lt_bw` | with the next acknowledgement |
+//! | `bbr_undo_cwnd` keeps the window, the end of recovery restores it | restored at once |
 //!
-//! A retransmission timeout does not start packet conservation in the version read (`bbr_set_state`):
-//! the window of one packet above what is in flight grows by slow start.
+//! A retransmission timeout does not start packet conservation in the version read (`bbr_set_state`): the
+//! window, one packet above the packets in flight, grows by slow start.
 
 use super::aggregation::ExtraAcked;
 use super::constants::Constants;
@@ -30,13 +30,13 @@ use quiclab_core::{DataRate, Duration, RandomStream, Time};
 
 /// Gain 1 (`BBR_UNIT`).
 pub(super) const UNIT: u64 = 256;
-/// 2/ln 2 rounded up: the smallest gain that doubles the rate each round (`bbr_high_gain`): 739/256.
+/// 2/ln 2 rounded up: the minimum gain that doubles the rate each round (`bbr_high_gain`): 739/256.
 pub(super) const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
-/// Drains in one round what startup queued (`bbr_drain_gain`): 88/256.
+/// Gain that drains the queue of startup in one round (`bbr_drain_gain`): 88/256.
 pub(super) const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
 /// Window in PROBE_BW: room for delayed acknowledgements (`bbr_cwnd_gain`).
 const CWND_GAIN: u64 = 2 * UNIT;
-/// What a scenario can change.
+/// Constants that a scenario can change.
 const CONSTANTS: Constants<u64> = Constants {
     startup_pacing: HIGH_GAIN,
     startup_cwnd: HIGH_GAIN,
@@ -50,11 +50,11 @@ const CONSTANTS: Constants<u64> = Constants {
 };
 /// `bbr_pacing_gain`.
 pub(super) const CYCLE_GAINS: [u64; CYCLE] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
-/// The cycle starts at one of seven phases (`bbr_cycle_rand`).
+/// Number of phases at which the cycle can start (`bbr_cycle_rand`).
 const CYCLE_RANDOM: u64 = 7;
-/// Paced percentage of the bandwidth: 1 % below (`bbr_pacing_margin_percent`).
+/// Pacing rate in percent of the bandwidth: 1 % below it (`bbr_pacing_margin_percent`).
 const PACED_PERCENT: u64 = 99;
-/// Growth that says the pipe is not full (`bbr_full_bw_thresh`).
+/// Growth below which the pipe counts as full (`bbr_full_bw_thresh`).
 const FULL_THRESHOLD: u64 = UNIT * 5 / 4;
 /// Byte/s below which one packet at a time is sent (`bbr_min_tso_rate`: 1.2 Mbit/s).
 const MIN_TSO_RATE: u64 = 1_200_000 / 8;
@@ -73,10 +73,10 @@ pub struct BbrLinux {
     mss: u64,
     random: RandomStream,
     mode: Mode,
-    /// Window in packets, and the last good one before recovery or PROBE_RTT.
+    /// Window in packets, and the last one before recovery or PROBE_RTT.
     window: u64,
     prior_window: u64,
-    /// Byte/s.
+    /// Pacing rate in byte/s.
     pacing_rate: u64,
     has_rtt: bool,
     constants: Constants<u64>,
@@ -84,18 +84,18 @@ pub struct BbrLinux {
     cwnd_gain: u64,
     bandwidth: WindowedFilter,
     min_rtt: Option<Duration>,
-    /// Whether an RTT that equals the smallest one counts as a new measurement of it.
+    /// Whether an RTT equal to the minimum counts as a new measurement of it.
     equal_renews: bool,
-    /// When the smallest RTT was measured; before, when the first packet was sent.
+    /// Time at which the minimum RTT was measured; before the first sample, the time of the first packet.
     min_rtt_time: Option<Time>,
     rounds: u64,
-    /// Bytes delivered that end the round.
+    /// Delivered bytes at which the round ends.
     round_end: u64,
     round_start: bool,
     cycle: usize,
     cycle_start: Time,
     full: FullPipe,
-    /// Recovery as of the last acknowledgement.
+    /// Phase of recovery at the last acknowledgement.
     recovery: RecoveryPhase,
     conservation: bool,
     idle_restart: bool,
@@ -111,7 +111,7 @@ pub struct BbrLinux {
 }
 
 impl BbrLinux {
-    /// A connection with packets of `mss` bytes and a first window in bytes.
+    /// Makes a controller for packets of `mss` bytes with an initial window in bytes.
     #[must_use]
     pub fn new(mss: u64, initial_window: u64, random: RandomStream) -> Self {
         let mut controller = Self {
@@ -152,7 +152,7 @@ impl BbrLinux {
         controller
     }
 
-    /// Begins with the RTT of a handshake (`bbr_init`).
+    /// Starts with the RTT of a handshake (`bbr_init`).
     #[must_use]
     pub fn after_handshake(mut self, rtt: Option<Duration>) -> Self {
         self.min_rtt = rtt;
@@ -160,7 +160,7 @@ impl BbrLinux {
         self
     }
 
-    /// The same with other constants; before [`Self::after_handshake`].
+    /// Sets other constants; called before [`Self::after_handshake`].
     #[must_use]
     pub fn with(mut self, set: &BbrConstants) -> Self {
         self.constants = self.constants.with(set, |gain| libm::round(gain * UNIT as f64) as u64);
@@ -169,14 +169,14 @@ impl BbrLinux {
         self
     }
 
-    /// Takes an RTT that equals the smallest one as a new measurement of it, as before commit 1b9e2a8c99a5 (5.10): on
-    /// a path whose queue empties, PROBE_RTT is then postponed again and again.
+    /// Counts an RTT equal to the minimum as a new measurement of it, as before commit 1b9e2a8c99a5 (5.10):
+    /// on a path whose queue empties, PROBE_RTT is then postponed again and again.
     #[must_use]
     pub fn renewed_by_equal_rtt(self, equal_renews: bool) -> Self {
         Self { equal_renews, ..self }
     }
 
-    /// Bandwidth in packets / us x 2^24: the policer's, or the largest recent one.
+    /// Bandwidth in packets / us x 2^24: that of the policer, or the recent maximum.
     fn bandwidth(&self) -> u64 {
         match self.policer.rate() {
             Some(rate) => {
@@ -199,7 +199,7 @@ impl BbrLinux {
         u64::try_from(rate).unwrap_or(u64::MAX)
     }
 
-    /// High gain x window / RTT; 1 ms before the first sample.
+    /// Initialises the pacing rate: high gain x window / RTT, which is 1 ms before the first sample.
     fn init_pacing_rate(&mut self, srtt: Option<Duration>) {
         self.has_rtt = srtt.is_some();
         let micros = srtt.map_or(1000, |srtt| srtt.as_nanos() / 1000).max(1);
@@ -216,24 +216,24 @@ impl BbrLinux {
         }
     }
 
-    /// Packets in one release (`bbr_tso_segs_goal`): what leaves in 1 ms (2^-10 s).
+    /// Number of packets in one release (`bbr_tso_segs_goal`): those of 1 ms (2^-10 s).
     fn tso_goal(&self) -> u64 {
         let bytes = (self.pacing_rate >> 10).min(MAX_TSO_BYTES);
         let least = if self.pacing_rate < MIN_TSO_RATE { 1 } else { 2 };
         (bytes / self.mss).max(least).min(0x7F)
     }
 
-    /// Bandwidth x smallest RTT x gain, rounded up.
+    /// Bandwidth x minimum RTT x gain, rounded up.
     fn bdp(&self, bw: u64, gain: u64) -> u64 {
         let Some(rtt) = self.min_rtt else { return INIT_CWND };
         let scaled = (Self::scaled_packets(bw, rtt) * u128::from(gain)) >> 8;
         u64::try_from(scaled.div_ceil(1 << BW_SHIFT)).unwrap_or(u64::MAX)
     }
 
-    /// Room for bursts at both ends (`bbr_quantization_budget`).
+    /// Adds room for bursts at both ends (`bbr_quantization_budget`).
     fn with_budget(&self, packets: u64) -> u64 {
         let even = (packets + 3 * self.tso_goal() + 1) & !1;
-        // gain cycling must get above a small BDP
+        // gain cycling must exceed a small BDP
         if self.mode == Mode::ProbeBandwidth && self.cycle == 0 { even + 2 } else { even }
     }
 
@@ -241,7 +241,7 @@ impl BbrLinux {
         self.with_budget(self.bdp(bw, gain))
     }
 
-    /// Packets that will be in the network when the next one leaves (`bbr_packets_in_net_at_edt`).
+    /// Packets in the network at the departure of the next one (`bbr_packets_in_net_at_edt`).
     fn in_network_at_departure(&self, ack: &Ack, in_flight: u64) -> u64 {
         let wait = ack.departure.since(ack.now);
         let delivered = Self::scaled_packets(self.bandwidth(), wait) >> BW_SHIFT;
@@ -374,7 +374,7 @@ impl BbrLinux {
     }
 
     fn save_window_for_probe_rtt(&mut self) {
-        // as in Linux the mode changes first: a window grown since the last save replaces a smaller one only
+        // as in Linux the mode changes first: a window grown since the last save replaces only a smaller one
         self.mode = Mode::ProbeRtt;
         self.save_window();
     }
@@ -403,8 +403,8 @@ impl BbrLinux {
         };
     }
 
-    /// First round of recovery: as many packets as were delivered; its end: the window of before. `true`
-    /// if the window is set.
+    /// Sets the window to the packets delivered in the first round of recovery, and restores it at the end of
+    /// recovery. Returns whether the window is set.
     fn recover_or_restore(&mut self, ack: &Ack, acked: u64, in_flight: u64) -> bool {
         let entering = ack.phase == RecoveryPhase::Recovery && self.recovery != RecoveryPhase::Recovery;
         let leaving = ack.phase == RecoveryPhase::Open && self.recovery != RecoveryPhase::Open;
@@ -495,7 +495,7 @@ impl Controller for BbrLinux {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        // `bbr_ssthresh`; what is saved for marks is saved again before it is used
+        // `bbr_ssthresh`; the window saved for marks is saved again before it is used
         if !event.ecn {
             self.save_window();
         }

@@ -1,14 +1,14 @@
 //! picoquic's filter of losses (picoquic/cc_common.c, `picoquic_hystart_loss_test`): the share of lost packets, smoothed by
 //! 1/16 per packet, exceeds 20 %.
 
-/// Packets that smoothing looks back at most (`PICOQUIC_SMOOTHED_LOSS_SCOPE`).
+/// Maximum number of packets in the smoothing (`PICOQUIC_SMOOTHED_LOSS_SCOPE`).
 const LOSS_SCOPE: u32 = 32;
 /// `PICOQUIC_SMOOTHED_LOSS_FACTOR`.
 const LOSS_FACTOR: f64 = 1.0 / 16.0;
 /// `PICOQUIC_SMOOTHED_LOSS_THRESHOLD`.
 const LOSS_THRESHOLD: f64 = 0.2;
 
-/// Whether losses are too many (`picoquic_hystart_loss_test`).
+/// Test for excessive losses (`picoquic_hystart_loss_test`).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LossTest {
     share: f64,
@@ -17,12 +17,12 @@ pub(crate) struct LossTest {
 }
 
 impl LossTest {
-    /// `packets` are delivered.
+    /// Adds `packets` that are delivered.
     pub(crate) fn on_delivered(&mut self, packets: u32) {
         self.delivered = self.delivered.saturating_add(packets).min(LOSS_SCOPE - 1);
     }
 
-    /// A packet is lost; `true` if the share of losses is above 20 %.
+    /// Adds a lost packet; returns whether the share of losses is above 20 %.
     pub(crate) fn lost_too_many(&mut self) -> bool {
         for _ in 0..=self.delivered {
             self.share *= 1.0 - LOSS_FACTOR;

@@ -1,17 +1,17 @@
-//! BBR of picoquic at bf84867 (October 2020): picoquic/bbr.c (later bbr1.c), in bytes and with floating-point gains. It
-//! follows the draft and departs from it where its author's tests told him to.
+//! BBR of picoquic at bf84867 (October 2020): picoquic/bbr.c (later bbr1.c), in bytes and with floating-point
+//! gains. It follows the draft, with changes that result from tests of its author.
 //!
 //! | picoquic | here |
 //! |---|---|
-//! | no sample within 1 ms; startup takes half of the peak of a second estimator at least | one sample per acknowledgement, no peak: startup needs a round or two more |
-//! | losses by packet number | delivered packets of an acknowledgement come before its losses |
+//! | no sample within 1 ms; startup takes at least half of the peak of a second estimator | one sample per acknowledgement, no peak: startup needs a round or two more |
+//! | losses by packet number | delivered packets of an acknowledgement precede its losses |
 //! | timeout notification | retransmission timeout, persistent congestion |
 //! | quantum of slow start from the window | the pacer's |
-//! | one-way delay where time stamps are negotiated | the RTT |
-//! | a bandwidth remembered from an earlier connection; a smallest RTT above 30 s is doubted | not there |
+//! | one-way delay if time stamps are negotiated | the RTT |
+//! | a bandwidth remembered from an earlier connection; a minimum RTT above 30 s is rejected | none |
 //!
 //! As in the file read, no random number is drawn, samples of PROBE_RTT count for the bandwidth, and nothing
-//! happens when sending starts again after a silence (`BBROnTransmit` has no caller). Packet conservation
+//! happens when sending restarts after idle (`BBROnTransmit` has no caller). Packet conservation
 //! (`BBROnEnterFastRecovery`) has none either: below a share of 20 % losses have no effect.
 
 use super::constants::Constants;
@@ -30,7 +30,7 @@ use quiclab_core::{DataRate, Duration, RandomStream, Time};
 pub(super) const HIGH_GAIN: f64 = 2.885_390_081_777_9;
 /// Window in PROBE_BW (`BBREnterProbeBW`).
 const CWND_GAIN: f64 = 2.0;
-/// What a scenario can change.
+/// Constants that a scenario can change.
 const CONSTANTS: Constants<f64> = Constants {
     startup_pacing: HIGH_GAIN,
     startup_cwnd: HIGH_GAIN,
@@ -50,18 +50,18 @@ const MAX_START: usize = 5;
 const RENO_RTT: Duration = Duration::from_millis(100);
 /// `PICOQUIC_TARGET_SATELLITE_RTT`.
 const SATELLITE_RTT: Duration = Duration::from_millis(610);
-/// Rate of slow start by window / RTT (`picoquic_update_pacing_data`).
+/// Pacing rate of slow start in units of window / RTT (`picoquic_update_pacing_data`).
 const SLOW_START_GAIN: f64 = 1.25;
 /// Packets below which slow start is not paced.
 const UNPACED_PACKETS: u64 = 8;
-/// Byte/s up to which one packet is sent at a time (`BBR_PACING_RATE_LOW`: 1.2 Mbit/s).
+/// Pacing rate in byte/s up to which one packet is sent at a time (`BBR_PACING_RATE_LOW`: 1.2 Mbit/s).
 const LOW_RATE: f64 = 150_000.0;
-/// Byte/s up to which two are (`BBR_PACING_RATE_MEDIUM`: 24 Mbit/s).
+/// Pacing rate in byte/s up to which two packets are sent at a time (`BBR_PACING_RATE_MEDIUM`: 24 Mbit/s).
 const MEDIUM_RATE: f64 = 3_000_000.0;
 /// `PICOQUIC_MAX_PACKET_SIZE`.
 const MAX_PACKET: u64 = 1536;
-/// Bytes of a packet that do not count as delivered: `delivered` adds up lengths without the tag (`picoquic_process_ack_range`),
-/// so that the estimate is a percent below the rate of the link.
+/// Bytes of a packet that do not count as delivered: `delivered` sums lengths without the tag
+/// (`picoquic_process_ack_range`), so that the estimate is a percent below the rate of the link.
 const TAG: u64 = 16;
 /// `PICOQUIC_CWIN_MINIMUM`.
 const CUT_WINDOW: u64 = 2 * MAX_PACKET;
@@ -74,17 +74,17 @@ pub struct BbrPicoquic {
     tag: u64,
     initial_window: u64,
     mode: Mode,
-    /// Startup is slow start with a delay test.
+    /// Whether Startup is slow start with a delay test.
     long_rtt: bool,
     window: u64,
     prior_window: u64,
-    /// Byte/s; 0: none yet.
+    /// Pacing rate in byte/s; 0: none yet.
     pacing_rate: f64,
     constants: Constants<f64>,
     pacing_gain: f64,
     cwnd_gain: f64,
     quantum: u64,
-    /// Last sample that counts, and the largest of each of ten rounds and of all, in byte/s.
+    /// Last valid sample, and the maximum of each of ten rounds and of all, in byte/s.
     estimate: u64,
     round_maxima: [u64; BANDWIDTH_ROUNDS as usize],
     bandwidth: u64,
@@ -95,10 +95,10 @@ pub struct BbrPicoquic {
     round_end: u64,
     round_start: bool,
     cycle: usize,
-    /// Where the gain cycle begins: later the more often the bandwidth rises.
+    /// First phase of the gain cycle; the more often the bandwidth rises, the later it is.
     cycle_first: usize,
     cycle_start: Time,
-    /// The phase ends on losses.
+    /// Whether the phase ends on losses.
     cycle_on_loss: bool,
     full: FullPipe,
     probe_rtt_end: Option<Time>,
@@ -117,13 +117,13 @@ pub struct BbrPicoquic {
 }
 
 impl BbrPicoquic {
-    /// The same for TCP, whose packets have no tag.
+    /// Sets the tag to 0 for TCP, whose packets have none.
     #[must_use]
     pub fn without_tag(self) -> Self {
         Self { tag: 0, ..self }
     }
 
-    /// The same with other constants.
+    /// Sets other constants.
     #[must_use]
     pub fn with(mut self, set: &BbrConstants) -> Self {
         self.constants = self.constants.with(set, |gain| gain);
@@ -131,7 +131,8 @@ impl BbrPicoquic {
         self
     }
 
-    /// A connection with packets of `mss` bytes and a first window in bytes. No random number is drawn.
+    /// Makes a controller for packets of `mss` bytes with an initial window in bytes. No random number is
+    /// drawn.
     #[must_use]
     pub fn new(mss: u64, initial_window: u64, _random: RandomStream) -> Self {
         Self {
@@ -185,7 +186,7 @@ impl BbrPicoquic {
         (gain * bytes_in(self.bandwidth(), rtt) as f64) as u64 + 3 * self.quantum
     }
 
-    /// Startup at an RTT above 100 ms: the first window grows with it.
+    /// Enters Startup at an RTT above 100 ms: the initial window grows with the RTT.
     fn enter_long_rtt(&mut self, min_rtt: Duration) {
         self.long_rtt = true;
         let nanos = min_rtt.min(SATELLITE_RTT).as_nanos() as f64;
@@ -214,7 +215,7 @@ impl BbrPicoquic {
     fn enter_probe_bandwidth(&mut self, now: Time) {
         self.mode = Mode::ProbeBandwidth;
         self.cwnd_gain = self.constants.probe_bw_cwnd;
-        // long paths probe earlier: there a cycle lasts long
+        // long paths probe earlier because a cycle lasts longer there
         let first = match self.min_rtt {
             Some(rtt) if rtt > RENO_RTT => (rtt.min(SATELLITE_RTT).as_nanos() / RENO_RTT.as_nanos()) as usize,
             _ => 2,
@@ -243,7 +244,7 @@ impl BbrPicoquic {
         self.raise_gain_of_small_paths();
     }
 
-    /// Probing must reach four packets (`BBRSetMinimalGain`).
+    /// Raises the gain so that probing reaches four packets (`BBRSetMinimalGain`).
     fn raise_gain_of_small_paths(&mut self) {
         let Some(rtt) = self.min_rtt else { return };
         let bdp = bytes_in(self.bandwidth, rtt);
@@ -333,7 +334,7 @@ impl BbrPicoquic {
         }
     }
 
-    /// Whether the smallest RTT was too old: 10 s and 20 RTTs.
+    /// Updates the minimum RTT; returns whether it had expired, after 10 s and 20 RTTs.
     fn update_min_rtt(&mut self, ack: &Ack) -> bool {
         let (Some(rtt), since) = (ack.rtt, *self.min_rtt_time.get_or_insert(ack.now)) else {
             return false;
@@ -425,7 +426,8 @@ impl BbrPicoquic {
         self.window = self.window.max(half);
     }
 
-    /// Losses above 20 %, a mark or a timeout: half the window, the least after a timeout.
+    /// Reduces the window after losses above 20 %, a mark or a timeout: to half, after a timeout to the
+    /// minimum.
     fn cut(&mut self, now: Time, in_flight: u64, timeout: bool) {
         let recent = self.cycle_on_loss
             || self.last_loss.is_some_and(|last| now < last + self.srtt.unwrap_or_default());

@@ -2,43 +2,43 @@
 //! losses (Linux net/ipv4/tcp_bbr.c, `bbr_lt_bw_sampling`; picoquic/bbr.c, `BBRltbwSampling`; Flach et
 //! al., "An Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016).
 //!
-//! An interval begins with a loss, when the bucket is empty, lasts 4 to 16 round trips and ends with a
-//! loss once a fifth of what was delivered has been lost. If two in a row differ by at most 1/8, their
-//! mean is the bandwidth for 48 round trips.
+//! An interval starts with a loss, when the bucket is empty, lasts 4 to 16 round trips and ends with a loss
+//! once the losses are a fifth of the packets delivered. If two in a row differ by at most 1/8, their mean is
+//! the bandwidth for 48 round trips.
 //!
 //! |                            | Linux              | picoquic                                     |
 //! |----------------------------|--------------------|----------------------------------------------|
 //! | lost / delivered           | at least 50 / 256  | at least 205 / 1024                          |
 //! | equal if they differ by    | 1/8 or 500 byte/s  | less than 1/8 or 4000 byte/s                 |
 //! | an interval may end        | at any loss        | at the end of a round that had losses        |
-//! | while the rate is in use   | no sampling        | sampling goes on and counts rounds, too: the |
+//! | while the rate is in use   | no sampling        | sampling continues and counts rounds; the    |
 //! |                            |                    | rate is given up after 9 rounds without loss |
 
 use quiclab_core::Time;
 
-/// Fewest rounds of an interval (`bbr_lt_intvl_min_rtts`).
+/// Minimum number of rounds of an interval (`bbr_lt_intvl_min_rtts`).
 const MIN_ROUNDS: u32 = 4;
 /// Maximum number of rounds of an interval.
 const MAX_ROUNDS: u32 = 4 * MIN_ROUNDS;
-/// Rounds for which the rate is used (`bbr_lt_bw_max_rtts`).
+/// Number of rounds for which the rate is used (`bbr_lt_bw_max_rtts`).
 const ROUNDS_IN_USE: u32 = 48;
-/// Shortest interval in nanoseconds: 1 ms.
+/// Minimum interval in nanoseconds: 1 ms.
 const MIN_INTERVAL: u64 = 1_000_000;
 
-/// Which implementation's rules hold.
+/// Implementation whose rules apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PolicerRules {
     Linux,
     Picoquic,
 }
 
-/// What an acknowledgement says.
+/// State at an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PolicerInput {
     pub(crate) now: Time,
-    /// Bytes delivered in all.
+    /// Total bytes delivered.
     pub(crate) delivered: u64,
-    /// Bytes lost in all.
+    /// Total bytes lost.
     pub(crate) lost: u64,
     /// Whether this acknowledgement declared packets lost.
     pub(crate) losses: bool,
@@ -48,7 +48,7 @@ pub(crate) struct PolicerInput {
     pub(crate) probing: bool,
 }
 
-/// The detector.
+/// Detector of a policer.
 #[derive(Clone, Debug)]
 pub(crate) struct Policer {
     rules: PolicerRules,
@@ -61,7 +61,7 @@ pub(crate) struct Policer {
     /// Totals at the start of the interval.
     delivered: u64,
     lost: u64,
-    /// Total of the losses at the start of the round (picoquic).
+    /// Total bytes lost at the start of the round (picoquic).
     lost_at_round: u64,
 }
 
@@ -80,12 +80,12 @@ impl Policer {
         }
     }
 
-    /// The policer's rate in byte/s while it is to be used.
+    /// Rate of the policer in byte/s while it is in use.
     pub(crate) fn rate(&self) -> Option<u64> {
         self.in_use.then_some(self.rate)
     }
 
-    /// Forgets everything; the totals are those of now.
+    /// Resets the state; the totals are the current ones.
     pub(crate) fn reset(&mut self, now: Time, delivered: u64, lost: u64) {
         self.rate = 0;
         self.in_use = false;
@@ -101,7 +101,7 @@ impl Policer {
         self.rounds = 0;
     }
 
-    /// Takes an acknowledgement; `true` if the rate has just been given up and the gain cycle restarts.
+    /// Handles an acknowledgement; returns whether the rate was just abandoned and the gain cycle restarts.
     pub(crate) fn update(&mut self, input: &PolicerInput) -> bool {
         let picoquic = self.rules == PolicerRules::Picoquic;
         if self.in_use {
@@ -121,7 +121,7 @@ impl Policer {
             if !losses {
                 return false;
             }
-            // the bucket is empty now: what it let pass before says nothing about its rate
+            // the bucket is empty now: packets passed before do not show its rate
             self.start_interval(input.now, input.delivered, input.lost);
             self.sampling = true;
         }
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
     use quiclab_core::Duration;
 
-    /// Rounds of 100 ms in which `delivered` bytes arrive and `lost` are lost.
+    /// Runs a round of 100 ms in which `delivered` bytes arrive and `lost` are lost.
     fn round(policer: &mut Policer, number: u64, delivered: u64, lost: u64) -> bool {
         policer.update(&PolicerInput {
             now: Time::ZERO + Duration::from_millis(100 * number),

@@ -1,4 +1,5 @@
-//! The three variants on a link of 20 Mbit/s and 40 ms (BDP: 81 packets of 1250 bytes), and what differs.
+//! The three variants on a link of 20 Mbit/s and 40 ms (BDP: 81 packets of 1250 bytes), and their
+//! differences.
 
 use super::chromium::{self, BbrChromium};
 use super::linux::{self, BbrLinux};
@@ -118,18 +119,19 @@ fn startup_finds_the_bandwidth_and_drain_empties_the_queue() {
         });
         assert_eq!(phases, [Phase::Startup, Phase::Drain, Phase::ProbeBandwidth], "{variant}");
         let (when, in_flight) = drained.expect("PROBE_BW is reached");
-        // the BDP, three quanta of two packets (1 ms at 2.5 MB/s), and rounding; Linux lets the packets go that
-        // leave the pacer meanwhile
+        // the BDP, three quanta of two packets (1 ms at 2.5 MB/s), and rounding; Linux subtracts the packets
+        // that leave the pacer meanwhile
         assert!(in_flight <= bdp + 10 * MSS, "{variant}: {in_flight} of {bdp}");
         // doubling from 10 to 81 packets: 3 rounds and the first; 3 without growth, each of a queue up to
         // 2.885 BDP deep; drain about one more: not more than 20 RTT
         assert!(when <= Time::ZERO + link.base_rtt() * 20, "{variant}: {when}");
-        // some phase of the cycle at the bandwidth
+        // at least one phase of the cycle at the bandwidth
         assert!((capacity * 70 / 100..=capacity * 130 / 100).contains(&rate), "{variant}: {rate}");
     }
 }
 
-/// 20 packets above the BDP are too many to end DRAIN, unless the pacer holds back the next one while they are delivered.
+/// 20 packets above the BDP are too many to end DRAIN, unless the pacer delays the next one while they are
+/// delivered.
 #[test]
 fn what_departs_later_finds_fewer_packets_in_the_network() {
     let mut link = Link::new(20, 40);
@@ -190,7 +192,7 @@ fn probing_changes_the_pacing_rate_in_the_order_of_the_cycle() {
                     assert!(length > rtt * 6 && length < rtt * 6 + Duration::from_millis(6), "{length}");
                 }
                 100 => assert!(length > rtt && length < rtt * 6 + Duration::from_millis(6), "{length}"),
-                // at least an RTT; the queue of 1.25 takes one more to be seen in flight
+                // at least an RTT; the queue of 1.25 takes one more until it is in flight
                 125 => assert!(length > rtt && length < rtt * 3, "{variant}: {length}"),
                 // ends when drained, or after an RTT (picoquic: and drained)
                 _ => assert!(length < rtt * 2, "{variant}: {length}"),
@@ -241,7 +243,7 @@ fn the_smallest_rtt_is_probed_ten_seconds_after_it_was_measured() {
             }
         });
         let entered = entered.expect("PROBE_RTT");
-        // the smallest RTT is measured by the first packet or, in a drained queue, until 1 s
+        // the minimum RTT is measured by the first packet or, in a drained queue, until 1 s
         let first = Time::ZERO + seconds(10);
         assert!(
             entered > first && entered < first + seconds(1) + link.base_rtt() * 4,
@@ -258,7 +260,7 @@ fn the_smallest_rtt_is_probed_ten_seconds_after_it_was_measured() {
 
 #[test]
 fn picoquic_takes_an_rtt_within_five_percent_for_the_smallest() {
-    // 40 ms first; 41.9 ms are within 5 %, 42 ms are not: then 10 s, as 20 RTTs are less
+    // first 40 ms; 41.9 ms are within 5 %, 42 ms are not: then 10 s, as 20 RTTs are less
     for (micros, probed_after) in [(41_900, None), (42_000, Some(10_100))] {
         let mut picoquic = controller("picoquic", 1);
         let mut probed = None;
@@ -280,7 +282,7 @@ fn picoquic_takes_an_rtt_within_five_percent_for_the_smallest() {
 
 #[test]
 fn a_shallow_buffer_costs_packets_but_not_the_rate() {
-    // a quarter of the BDP holds what 1.25 adds; startup overflows it
+    // a quarter of the BDP has room for the excess of 1.25; startup overflows it
     for variant in VARIANTS {
         let mut link = Link::new(20, 40);
         link.buffer = link.bdp() / 4;
@@ -383,8 +385,8 @@ fn chromium_conserves_and_then_grows_until_a_round_without_losses() {
     assert_eq!(chromium.window(), 80_000, "a round without losses: twice the BDP of 40 kB");
 }
 
-/// Rounds without growth: eight acknowledgements that each find a packet lost end startup when they lost more than 2 % of
-/// what is in flight.
+/// Rounds without growth: eight acknowledgements that each declare a packet lost end startup when the losses
+/// exceed 2 % of the bytes in flight.
 #[test]
 fn losses_in_a_round_without_growth_end_the_startup_of_chromium() {
     for (losses, in_flight, phase) in
@@ -453,8 +455,8 @@ fn idling_is_neither_the_windows_nor_the_pacers_silence() {
     assert!(idle.on_sent(at(101), 0, spacing));
 }
 
-/// A path whose queue empties gives the same smallest RTT again and again. Since 5.10 that is no news: after ten seconds
-/// BBR probes the round trip; before, it did not while such samples came.
+/// A path whose queue empties gives the same minimum RTT repeatedly. Since 5.10 such samples do not renew it:
+/// after ten seconds BBR probes the round trip; before, it did not while they arrived.
 #[test]
 fn an_equal_rtt_puts_off_probing_in_old_kernels_only() {
     let probes = |equal_renews| {
@@ -468,7 +470,7 @@ fn an_equal_rtt_puts_off_probing_in_old_kernels_only() {
     assert_eq!((probes(true), probes(false)), (false, true));
 }
 
-/// 739/256 times the first window in an RTT, less 1 %, from the first packet on.
+/// 739/256 times the initial window in an RTT, less 1 %, from the first packet on.
 #[test]
 fn linux_begins_with_the_rtt_of_the_handshake() {
     let rate = |rtt| {

@@ -1,13 +1,13 @@
 //! BBR version 3: draft-ietf-ccwg-bbr-06 (July 2026). States, variables and constants have the names of the draft.
 //!
 //! ```text
-//! machine       the states, and when each ends
-//! model         updates of the parts below, and the window that follows
+//! machine       states and transitions
+//! model         updates of the parts below, and the resulting window
 //! signals       values of an acknowledgement and of a loss
-//! round, loss_round              round trips, and those in which losses are looked at
+//! round, loss_round              round trips, and those in which losses are evaluated
 //! data_rate, extra_acked         bandwidth, aggregation
 //! data_volume                    bytes in flight, in the long and in the short term
-//! min_rtt, probe_rtt             the smallest RTT, and the probe for it
+//! min_rtt, probe_rtt             minimum RTT, and the probe for it
 //! full_pipe, probe_bw            end of Startup, probes for bandwidth
 //! control                        pacing rate, quantum and window
 //! undo                           state before a recovery that may prove spurious
@@ -17,15 +17,15 @@
 //! | --- | --- | --- |
 //! | rates, gains | real numbers | byte/s and hundredths, rounded down |
 //! | `max_bw_filter` | Kathleen Nichols' filter over two cycles | the maxima of two cycles; a cycle without a sample does not count |
-//! | `C.app_limited` after a pause | of the transport | [`Idle`]: nothing in flight, neither window nor pacer in the way |
+//! | `C.app_limited` after a pause | of the transport | [`Idle`]: nothing in flight, not limited by window or pacer |
 //! | `MarkConnectionAppLimited` in ProbeRTT | of the transport | [`ProbeRttLimited`] |
 //! | losses of Startup in fast recovery | at least a round of it | as of the acknowledgement that ends a round of losses |
-//! | timeout | the window lets one packet go | the same; QUIC: at persistent congestion (RFC 9002 section 7.6) |
-//! | state saved for an undo | at the first loss of each round, and when recovery begins | once for a recovery: another time would forget that a loss ended a probe |
-//! | spurious recoveries | known to the transport | lab-tcp and noq tell, lab-quic and quinn do not |
+//! | timeout | the window permits one packet | the same; QUIC: at persistent congestion (RFC 9002 section 7.6) |
+//! | state saved for an undo | at the first loss of each round, and when recovery begins | once for a recovery: a second time would lose the information that a loss ended a probe |
+//! | spurious recoveries | known to the transport | reported by lab-tcp and noq, not by lab-quic and quinn |
 //! | connections without SACK | any loss is too much | losses above 2 %, as with it |
-//! | `InflightAtLoss` | may be less than what was in flight before the packet | at least that |
-//! | ECN | not a part of the algorithm | marks are not looked at |
+//! | `InflightAtLoss` | may be less than the bytes in flight before the packet | at least that |
+//! | ECN | not a part of the algorithm | marks are ignored |
 
 mod control;
 mod data_rate;
@@ -74,7 +74,7 @@ const DEFAULT_CWND_GAIN: u64 = 200;
 const PROBE_UP_CWND_GAIN: u64 = 225;
 /// `BBR.ProbeRTTCwndGain`.
 const PROBE_RTT_CWND_GAIN: u64 = 50;
-/// `BBR.PacingMarginPercent`, as what is left.
+/// 100 % less `BBR.PacingMarginPercent`.
 const PACED_PERCENT: u64 = 99;
 /// `BBR.LossThresh` in percent.
 const LOSS_THRESH_PERCENT: u64 = 2;
@@ -87,7 +87,7 @@ const MIN_PIPE_CWND: u64 = 4;
 /// `BBR.ProbeRTTInterval`, `BBR.ProbeRTTDuration`.
 const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
-/// What a scenario can change.
+/// Constants that a scenario can change.
 const CONSTANTS: Constants<u64> = Constants {
     startup_pacing: STARTUP_PACING_GAIN,
     startup_cwnd: DEFAULT_CWND_GAIN,
@@ -99,15 +99,15 @@ const CONSTANTS: Constants<u64> = Constants {
     probe_rtt_interval: PROBE_RTT_INTERVAL,
     probe_rtt_duration: PROBE_RTT_DURATION,
 };
-/// Rounds after which Drain ends.
+/// Number of rounds after which Drain ends.
 const DRAIN_ROUNDS: u64 = 3;
 
-/// What the transport is, as far as the window depends on it.
+/// Segmentation offload of the transport, on which the window depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offload {
-    /// Three quanta are on the way through the hosts (TCP).
+    /// Three quanta in transit through the hosts (TCP).
     Tcp,
-    /// One (QUIC).
+    /// One quantum (QUIC).
     Quic,
 }
 
@@ -139,7 +139,7 @@ pub struct BbrV3 {
 }
 
 impl BbrV3 {
-    /// A connection with packets of `mss` bytes and a first window in bytes.
+    /// Makes a controller for packets of `mss` bytes with an initial window in bytes.
     #[must_use]
     pub fn new(mss: u64, initial_window: u64, offload: Offload, random: RandomStream) -> Self {
         let mut controller = Self {
@@ -167,7 +167,7 @@ impl BbrV3 {
         controller
     }
 
-    /// The same with other constants; before [`Self::after_handshake`].
+    /// Sets other constants; called before [`Self::after_handshake`].
     #[must_use]
     pub fn with(mut self, set: &BbrConstants) -> Self {
         self.constants = self.constants.with(set, |gain| libm::round(gain * UNIT as f64) as u64);
@@ -175,7 +175,7 @@ impl BbrV3 {
         self
     }
 
-    /// Begins with the RTT of a handshake.
+    /// Starts with the RTT of a handshake.
     #[must_use]
     pub fn after_handshake(mut self, rtt: Option<Duration>) -> Self {
         self.min_rtt.set_handshake(rtt);
@@ -197,12 +197,12 @@ fn percent(value: u64, percent: u64) -> u64 {
     u64::try_from(u128::from(value) * u128::from(percent) / u128::from(UNIT)).unwrap_or(u64::MAX)
 }
 
-/// The smaller of a value and a limit that may be infinite.
+/// Minimum of a value and a limit that may be infinite.
 fn limited(value: u64, limit: Option<u64>) -> u64 {
     limit.map_or(value, |limit| value.min(limit))
 }
 
-/// The larger of two limits, of which either may be infinite.
+/// Maximum of two limits, of which either may be infinite.
 fn larger(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     Some(one?.max(other?))
 }

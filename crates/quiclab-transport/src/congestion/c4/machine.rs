@@ -5,20 +5,22 @@ use crate::congestion::bbr::time_of;
 use crate::congestion::{Phase, SavedPath};
 use quiclab_core::Duration;
 
-/// Eras without an increase after which Initial ends, and after which delay or marks may end it (section 4.2).
+/// Number of eras without an increase after which Initial ends, and after which delay or marks may end it
+/// (section 4.2).
 const ERAS_NO_INCREASE: u32 = 3;
 const ERAS_BEFORE_SIGNAL: u32 = 2;
-/// Packets after which losses may end Initial.
+/// Number of packets after which losses may end Initial.
 const PACKETS_BEFORE_LOSS: u64 = 20;
-/// Eras of Resuming, of Cruising, and of Pushing at least and at most (sections 4.3, 4.5, 4.7, 4).
+/// Number of eras of Resuming and of Cruising, and minimum and maximum number of eras of Pushing (sections
+/// 4.3, 4.5, 4.7, 4).
 const RESUMING_ERAS: u32 = 2;
 const CRUISING_ERAS: u32 = 2;
 const PUSHING_ERAS: u32 = 2;
 const MAX_PUSHING_ERAS: u32 = 3;
-/// Successive Recoveries with congestion that are persistent congestion (section 5.5.2).
+/// Number of successive Recoveries with congestion that constitute persistent congestion (section 5.5.2).
 const PERSISTENT: u32 = 2;
 
-/// A multiple of the nominal rate, in thirty-seconds.
+/// Multiple of the nominal rate, in units of 1/32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Alpha(u64);
 
@@ -30,10 +32,11 @@ impl Alpha {
     pub(super) const PROBING: Self = Self(34);
     pub(super) const PROBING_MARKED: Self = Self(33);
     pub(super) const PUSHING: Self = Self(40);
-    /// Of no effect on rate and window, which are those of the saved path; above neutral, as the queue is its own.
+    /// Alpha of Resuming, without effect on rate and window, which are those of the saved path; above
+    /// neutral, as the queue is its own.
     pub(super) const RESUMING: Self = Self(96);
 
-    /// So much of a rate, rounded down.
+    /// Product with a rate, rounded down.
     pub(super) fn of(self, rate: u64) -> u64 {
         rate.saturating_mul(self.0) / 32
     }
@@ -64,7 +67,7 @@ impl State {
 }
 
 impl C4 {
-    /// Packets from `next` on belong to another era.
+    /// Starts an era with packet `next`.
     fn begin_era(&mut self, next: u64) {
         self.era_sequence = next;
         (self.era_max_rtt, self.era_min_rtt) = (None, None);
@@ -80,7 +83,7 @@ impl C4 {
         self.era_rate = self.nominal_rate;
     }
 
-    /// The first packet of the era is acknowledged.
+    /// Ends the era, as its first packet is acknowledged.
     pub(super) fn end_era(&mut self, next: u64) {
         if self.state != State::Initial {
             self.update_max_rtt();
@@ -104,7 +107,7 @@ impl C4 {
         }
     }
 
-    /// Section 4.2.1, with an estimate of rate and RTT.
+    /// Enters Initial again, with an estimate of rate and RTT (section 4.2.1).
     pub(super) fn reenter_initial(&mut self, next: u64) {
         self.nb_eras_no_increase = 0;
         if let Some(max_rtt) = self.nominal_max_rtt {
@@ -113,7 +116,7 @@ impl C4 {
         self.enter(State::Initial, Alpha::INITIAL, next);
     }
 
-    /// Section 4.2.
+    /// Ends an era of Initial (section 4.2).
     fn end_initial_era(&mut self, next: u64) {
         if self.nominal_rate * 4 >= self.era_rate * 5 && self.nominal_rate > 0 {
             self.nb_eras_no_increase = 0;
@@ -128,7 +131,7 @@ impl C4 {
         }
     }
 
-    /// Half of the window is what the path holds.
+    /// Leaves Initial: the capacity of the path is half of the window.
     fn exit_initial(&mut self, next: u64) {
         if self.nominal_rate > 0 {
             let time = time_of(self.nominal_rate, self.cwnd / 2);
@@ -138,7 +141,7 @@ impl C4 {
         self.enter_recovery(next);
     }
 
-    /// Section 4.3: the window and the rate of an earlier connection.
+    /// Resumes with window and rate of an earlier connection (section 4.3).
     pub(super) fn resume(&mut self, saved: SavedPath, next: u64) {
         if self.state == State::Initial {
             self.resumed = Some(saved);
@@ -146,7 +149,7 @@ impl C4 {
         }
     }
 
-    /// Section 4.4, and draining (section 5.7).
+    /// Enters Recovery (section 4.4), with draining (section 5.7).
     fn enter_recovery(&mut self, next: u64) {
         self.after_probing = self.state == State::Probing;
         let before = self.era_rate;
@@ -157,7 +160,7 @@ impl C4 {
         }
     }
 
-    /// Section 4.4: the result of a probe is known.
+    /// Leaves Recovery with the result of a probe (section 4.4).
     fn exit_recovery(&mut self, next: u64) {
         let has_grown = self.after_probing && !self.congested && self.nominal_rate > self.era_rate;
         self.reset_or_trim();
@@ -179,7 +182,7 @@ impl C4 {
         self.ecn_alpha = 0;
     }
 
-    /// Persistent congestion (section 5.5.2) and trimming (section 5.6).
+    /// Handles persistent congestion (section 5.5.2) and trimming (section 5.6).
     fn reset_or_trim(&mut self) {
         self.congestions = if self.congested { self.congestions + 1 } else { 0 };
         let recent = self.recent_max_rate;
@@ -193,7 +196,7 @@ impl C4 {
         }
     }
 
-    /// Section 4.7.
+    /// Ends an era of Pushing (section 4.7).
     fn end_pushing_era(&mut self, next: u64) {
         let has_grown = self.nominal_rate * 16 >= self.era_rate * 19;
         if self.eras >= PUSHING_ERAS && !has_grown {
@@ -207,7 +210,7 @@ impl C4 {
         }
     }
 
-    /// Section 5.5; packets from `next` on are sent after it.
+    /// Handles a signal (section 5.5); packets from `next` on are sent after it.
     pub(super) fn on_signal(&mut self, signal: Signal, next: u64) {
         match (self.state, signal) {
             (State::Initial, Signal::Delay(_) | Signal::Ecn(_)) => {

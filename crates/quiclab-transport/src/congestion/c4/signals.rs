@@ -1,21 +1,21 @@
-//! Signals of congestion (section 5): delay, losses and marks above thresholds that fall as the rate grows, so that the larger of
-//! two flows yields first.
+//! Signals of congestion (section 5): delay, losses and marks above thresholds that decrease as the rate
+//! grows, so that the larger of two flows yields first.
 
 use super::{Ack, C4};
 use quiclab_core::Duration;
 
-/// 1 as a fraction.
+/// Fixed-point representation of 1.
 pub(super) const ONE: u64 = 1 << 20;
-/// `beta` at most (section 5.5.1).
+/// Maximum of `beta` (section 5.5.1).
 const MAX_BETA: u64 = ONE / 4;
-/// Points of the sensitivity (section 5.1): byte/s, and percent.
+/// Points of the sensitivity (section 5.1): rate in byte/s, and percent.
 const SENSITIVITY: [(u64, u64); 3] = [(50_000, 0), (1_000_000, 92), (10_000_000, 100)];
-/// Largest delay threshold (section 5.2).
+/// Maximum delay threshold (section 5.2).
 const MAX_DELAY_THRESHOLD: Duration = Duration::from_millis(25);
-/// The smoothed rates of losses and marks take a sixteenth of a new sample.
+/// Inverse weight of a new sample in the smoothed rates of losses and marks.
 const SMOOTHING: u64 = 16;
 
-/// A signal, with the part of the nominal rate that it takes (`beta`).
+/// Signal of congestion, with its relative reduction of the nominal rate (`beta`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Signal {
     Delay(u64),
@@ -24,7 +24,7 @@ pub(super) enum Signal {
 }
 
 impl Signal {
-    /// `beta` as a part of [`ONE`].
+    /// `beta` in units of 1/[`ONE`].
     pub(super) fn beta(self) -> u64 {
         match self {
             Self::Delay(beta) | Self::Loss(beta) | Self::Ecn(beta) => beta,
@@ -33,7 +33,7 @@ impl Signal {
 }
 
 impl C4 {
-    /// Section 5.1, as a part of [`ONE`].
+    /// Sensitivity (section 5.1) in units of 1/[`ONE`].
     pub(super) fn sensitivity(&self) -> u64 {
         let rate = self.nominal_rate;
         for pair in SENSITIVITY.windows(2) {
@@ -46,31 +46,31 @@ impl C4 {
         ONE
     }
 
-    /// Section 5.2: a sixteenth to a quarter of the nominal max RTT.
+    /// Delay threshold (section 5.2): a sixteenth to a quarter of the nominal max RTT.
     pub(super) fn delay_threshold(&self, max_rtt: Duration) -> Duration {
         let sixteenths = ONE + 3 * (ONE - self.sensitivity());
         let nanos = u128::from(max_rtt.as_nanos()) * u128::from(sixteenths) / u128::from(16 * ONE);
         Duration::from_nanos(nanos as u64).min(MAX_DELAY_THRESHOLD)
     }
 
-    /// Section 5.3: 0.02 + 0.50 x (1 - sensitivity).
+    /// Loss threshold (section 5.3): 0.02 + 0.50 x (1 - sensitivity).
     pub(super) fn loss_threshold(&self) -> u64 {
         ONE / 50 + (ONE - self.sensitivity()) / 2
     }
 
-    /// Section 5.4: (2 - sensitivity) x 3 / 32.
+    /// Threshold of marks (section 5.4): (2 - sensitivity) x 3 / 32.
     pub(super) fn ecn_threshold(&self) -> u64 {
         (2 * ONE - self.sensitivity()) * 3 / 32
     }
 
-    /// What an acknowledgement says: losses before marks before delay.
+    /// Signal of an acknowledgement: losses take precedence over marks, marks over delay.
     pub(super) fn detect(&mut self, ack: &Ack) -> Option<Signal> {
         let loss = self.detect_loss(ack.acked_packets);
         let marks = self.detect_marks();
         loss.or(marks).or_else(|| self.detect_delay(ack.rtt?))
     }
 
-    /// Each packet counts, the lost ones first: packets after them have arrived.
+    /// Adds each packet to the loss rate, lost ones first, as packets after them have arrived.
     fn detect_loss(&mut self, acked: u32) -> Option<Signal> {
         let lost = std::mem::take(&mut self.pending_losses);
         for _ in 0..lost {
@@ -93,7 +93,7 @@ impl C4 {
         Some(Signal::Ecn(MAX_BETA.min(excess * ONE / threshold)))
     }
 
-    /// The share of marks among all packets since the last time.
+    /// Updates `ecn_alpha` with the share of marks among all packets since the last update.
     pub(super) fn update_ecn_alpha(&mut self) {
         let (marked, delivered) =
             (std::mem::take(&mut self.ecn_marked), std::mem::take(&mut self.ecn_delivered));

@@ -1,4 +1,5 @@
-//! The networks of draft-huitema-ccwg-c4-test that a link by hand can be, and the arithmetic of signals and transitions.
+//! The networks of draft-huitema-ccwg-c4-test that a link by hand can represent, and the arithmetic of
+//! signals and transitions.
 
 use super::*;
 use crate::congestion::link_by_hand::{Link, MSS, Seen};
@@ -9,7 +10,7 @@ fn c4() -> C4 {
     C4::new(MSS, 10 * MSS, None)
 }
 
-/// One whose rate and RTT are known, in a state.
+/// Controller in a state, with known rate and RTT.
 fn at(state: State, rate: u64, rtt_ms: u64) -> C4 {
     let mut c4 = c4();
     (c4.state, c4.nominal_rate, c4.cycle_rate, c4.era_rate) = (state, rate, rate, rate);
@@ -91,12 +92,12 @@ fn a_loss_counts_by_the_rate() {
         assert_eq!(c4.detect(&ack(80, 1)), expected, "{rate}");
         assert!(c4.loss_rate.abs_diff(ONE / 16 * 15 / 16) <= 2);
     }
-    // found by a timer: no signal (section 5.3.1)
+    // detected by a timer: no signal (section 5.3.1)
     let mut c4 = at(State::Cruising, 10_000_000, 80);
     c4.on_packet_lost(&LostPacket::default());
     c4.on_timeout(&CongestionEvent::default(), true);
     assert_eq!(c4.detect(&ack(80, 1)), None);
-    // persistent congestion of QUIC is found by an acknowledgement
+    // persistent congestion of QUIC is detected by an acknowledgement
     c4.on_packet_lost(&LostPacket::default());
     c4.on_timeout(&CongestionEvent { persistent: true, ..CongestionEvent::default() }, true);
     assert_eq!(c4.detect(&ack(80, 1)), Some(Signal::Loss(ONE / 4)));
@@ -199,7 +200,8 @@ fn a_probe_with_a_signal_fails() {
     assert_eq!((c4.state, c4.nominal_rate), (State::Cruising, 1_060_000));
 }
 
-/// The same for losses of what was sent in Probing, which Recovery learns of: 1/16 is above the threshold at 10 MB/s.
+/// The same for losses of packets sent in Probing, detected in Recovery: 1/16 is above the threshold at 10
+/// MB/s.
 #[test]
 fn a_probe_with_losses_fails() {
     let mut c4 = at(State::Probing, 10_000_000, 40);
@@ -212,7 +214,8 @@ fn a_probe_with_losses_fails() {
     assert_eq!((c4.state, c4.nominal_rate), (State::Cruising, 10_600_000));
 }
 
-/// Section 5.5.2: at the second Recovery in a row with congestion, what arrived since the first.
+/// Section 5.5.2: at the second Recovery in a row with congestion, the rate is that of arrivals since the
+/// first.
 #[test]
 fn persistent_congestion_lowers_the_rate_to_what_arrived() {
     let mut c4 = at(State::Cruising, 1_000_000, 40);
@@ -224,7 +227,7 @@ fn persistent_congestion_lowers_the_rate_to_what_arrived() {
     }
 }
 
-/// Section 5.6: halfway to what was measured, unless the rate grew or the application limited it.
+/// Section 5.6: halfway to the measured rate, unless the rate grew or the application limited it.
 #[test]
 fn a_rate_that_is_not_reached_is_trimmed() {
     for (limited, left) in [(false, 950_000), (true, 1_000_000)] {
@@ -256,8 +259,8 @@ fn signals_end_initial_late() {
     assert_eq!(c4.nominal_max_rtt, Some(Duration::from_millis(50)));
 }
 
-/// An application that uses little of the window: in Initial it grows to twice what is in flight, and not at all if the sender says that it is not
-/// used; as much as is acknowledged otherwise.
+/// An application that uses little of the window: in Initial it grows to twice the bytes in flight, and not
+/// at all if the sender reports that it is unused; otherwise by the bytes acknowledged.
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
     for (in_flight, cwnd_limited, packets) in
@@ -306,7 +309,8 @@ fn high_jitter_begins_initial_again_once() {
     assert_eq!(c4.state, State::Cruising);
 }
 
-/// Without jitter Initial is entered once, however deep the buffer: what it leaves in the nominal max RTT is a queue, half of its window.
+/// Without jitter Initial is entered once, however deep the buffer: its contribution to the nominal max RTT
+/// is a queue, half of its window.
 #[test]
 fn the_queue_of_initial_is_no_jitter() {
     for bdps in [1, 3, 20] {
@@ -395,7 +399,7 @@ fn a_longer_path_is_accepted() {
     assert!(rate * 100 >= capacity * 90, "{rate} of {capacity}");
 }
 
-/// Section 4.3: RTTs of what Resuming sends are no measure of the path.
+/// Section 4.3: RTTs of packets sent in Resuming do not measure the path.
 #[test]
 fn the_queue_of_resuming_does_not_count() {
     let saved = SavedPath { window: ByteCount::from_bytes(100_000), rtt: Duration::from_millis(40) };

@@ -1,8 +1,8 @@
-//! How much a window grows for a packet acknowledged, in packets; the formulas are in the module above.
+//! Growth of a window per acknowledged packet, in packets; the formulas are in the module above.
 
 use super::PathView;
 
-/// RTT taken for a path without a sample: it has no say then, but divides nothing by zero.
+/// RTT assumed for a path without a sample: it has no weight then, and avoids a division by zero.
 const NO_SAMPLE: f64 = 1e9;
 
 struct Terms {
@@ -21,7 +21,7 @@ fn rate_sum(paths: &[PathView], mss: f64) -> f64 {
     paths.iter().map(|path| terms(path, mss)).map(|term| term.window / term.rtt).sum()
 }
 
-/// RFC 6356 section 3.
+/// Increase of LIA (RFC 6356 section 3).
 pub(super) fn lia(paths: &[PathView], own: usize, mss: f64) -> f64 {
     let total: f64 = paths.iter().map(|path| terms(path, mss).window).sum();
     let best = paths.iter().map(|path| terms(path, mss)).map(|term| term.window / (term.rtt * term.rtt));
@@ -30,7 +30,7 @@ pub(super) fn lia(paths: &[PathView], own: usize, mss: f64) -> f64 {
     (alpha / total).min(1.0 / terms(&paths[own], mss).window)
 }
 
-/// draft-khalili-mptcp-congestion-control-05 section 2.
+/// Increase of OLIA (draft-khalili-mptcp-congestion-control-05 section 2).
 pub(super) fn olia(paths: &[PathView], own: usize, mss: f64) -> f64 {
     let term = terms(&paths[own], mss);
     let sum = rate_sum(paths, mss);
@@ -40,7 +40,7 @@ pub(super) fn olia(paths: &[PathView], own: usize, mss: f64) -> f64 {
 
 /// Moves windows from the paths with the largest ones to the best paths that do not have them.
 fn olia_alpha(paths: &[PathView], own: usize, mss: f64) -> f64 {
-    // l² / rtt: how good a path is; l are bytes between losses
+    // l² / rtt: quality of a path; l are bytes between losses
     let quality = |path: &PathView| {
         let apart = path.losses_apart as f64;
         apart * apart / terms(path, mss).rtt
@@ -63,7 +63,7 @@ fn olia_alpha(paths: &[PathView], own: usize, mss: f64) -> f64 {
     }
 }
 
-/// How much faster the fastest path is.
+/// Ratio of the rate of the fastest path to that of this one.
 fn balia_ratio(paths: &[PathView], own: usize, mss: f64) -> f64 {
     let rate = |path: &PathView| {
         let term = terms(path, mss);
@@ -73,7 +73,7 @@ fn balia_ratio(paths: &[PathView], own: usize, mss: f64) -> f64 {
     paths.iter().map(rate).fold(own_rate, f64::max) / own_rate
 }
 
-/// draft-walid-mptcp-congestion-control-04 section 3.
+/// Increase of BALIA (draft-walid-mptcp-congestion-control-04 section 3).
 pub(super) fn balia(paths: &[PathView], own: usize, mss: f64) -> f64 {
     let term = terms(&paths[own], mss);
     let sum = rate_sum(paths, mss);
@@ -82,7 +82,7 @@ pub(super) fn balia(paths: &[PathView], own: usize, mss: f64) -> f64 {
     x / (term.rtt * sum * sum) * ((1.0 + alpha) / 2.0) * ((4.0 + alpha) / 5.0)
 }
 
-/// Part of the window that a loss takes.
+/// Reduction of the window at a loss.
 pub(super) fn balia_decrease(paths: &[PathView], own: usize) -> f64 {
     let alpha = if own < paths.len() { balia_ratio(paths, own, 1.0) } else { 1.0 };
     0.5 * alpha.min(1.5)

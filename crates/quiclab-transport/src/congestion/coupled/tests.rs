@@ -81,7 +81,7 @@ fn ack(packets: u64) -> Ack {
     }
 }
 
-/// 10 packets in slow start become 20; the cut leaves 10, and ten round trips add ten.
+/// 10 packets in slow start become 20; the reduction leaves 10, and ten round trips add ten.
 #[test]
 fn a_controller_alone_is_newreno() {
     for coupling in [Coupling::Lia, Coupling::Olia, Coupling::Balia] {
@@ -100,9 +100,9 @@ fn a_controller_alone_is_newreno() {
     }
 }
 
-/// OLIA takes from the path with the largest window what it gives to a better one. Windows 50 and 5, RTT 0.1 s and
-/// 0.01 s: sum w/rtt = 1000; (50 / 0.01) / 1000² = 0.005, less 1/2 / 50 = 0.01. 250 times -0.005 are -1.25: one
-/// packet goes, and slow start, which ended at 50, does not bring it back.
+/// OLIA moves window from the path with the largest one to a better path. Windows 50 and 5, RTT 0.1 s and
+/// 0.01 s: sum w/rtt = 1000; (50 / 0.01) / 1000² = 0.005, less 1/2 / 50 = 0.01. 250 times -0.005 are -1.25:
+/// the window shrinks by a packet, and slow start, which ended at 50, does not restore it.
 #[test]
 fn olia_shrinks_a_large_window_beside_a_better_path() {
     let mut large = controller(Coupling::Olia);

@@ -1,4 +1,4 @@
-//! The curve of RFC 9438: W(t) = C (t - K)³ + W_max, or what Reno would have reached, if that is more.
+//! Curve of RFC 9438: W(t) = C (t - K)³ + W_max, or Reno's window if that is larger.
 //!
 //! Windows are in packets of `mss` bytes, as in the RFC; times in seconds.
 
@@ -9,10 +9,10 @@ use quiclab_core::{Duration, Time};
 const C: f64 = 0.4;
 /// `β_cubic` (section 4.6).
 const BETA: f64 = 0.7;
-/// The target is at most this multiple of the window (section 4.2).
+/// Maximum ratio of the target to the window (section 4.2).
 const MAX_TARGET: f64 = 1.5;
 
-/// A curve, and what it remembers of reductions.
+/// Curve with its state of reductions.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
     mss: f64,
@@ -20,34 +20,34 @@ pub(super) struct Curve {
     beta: f64,
     /// α of the Reno estimate below the old window, packets per round trip.
     alpha: f64,
-    /// C.
+    /// C in packets per second cubed.
     c: f64,
     fast_convergence: bool,
     state: State,
-    /// Before the last reduction.
+    /// State before the last reduction.
     prior: State,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
-    /// `W_max`; 0: no reduction, or forgotten.
+    /// `W_max`; 0: no reduction, or reset.
     w_max: f64,
     /// `cwnd_prior`: window at the last reduction; 0 before it.
     cwnd_prior: f64,
     /// Stage of congestion avoidance; `None` between a reduction and the first growth after it.
     epoch: Option<Epoch>,
-    /// Growth that is not a whole byte yet.
+    /// Growth that is less than a byte so far.
     fraction: f64,
-    /// Since when the window is not used; `None`: it is.
+    /// Time since which the window is not used; `None`: it is used.
     unused_since: Option<Time>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// Start, later by the time that does not count.
+    /// Start, shifted by the time that does not count.
     start: Time,
     k: f64,
-    /// W at K.
+    /// Value of W at K.
     origin: f64,
     /// `W_est`.
     reno: f64,
@@ -77,21 +77,21 @@ impl Curve {
         curve
     }
 
-    /// A reduction leaves `beta` of the window of a connection.
+    /// Sets the part `beta` of a connection's window that remains after a reduction.
     fn keep(&mut self, beta: f64) {
         let n = self.connections;
         self.beta = (n - 1.0 + beta) / n;
         self.alpha = 3.0 * n * n * (1.0 - self.beta) / (1.0 + self.beta); // N = 1: section 4.3
     }
 
-    /// Takes the constants that are set.
+    /// Replaces the constants that are set.
     pub(super) fn change(&mut self, set: &CubicConstants) {
         self.keep(set.beta.unwrap_or(BETA));
         self.c = set.c.unwrap_or(self.c);
         self.fast_convergence = set.fast_convergence.unwrap_or(self.fast_convergence);
     }
 
-    /// The window in bytes after `acked` bytes were acknowledged at a window of `window` bytes.
+    /// Window in bytes after `acked` bytes were acknowledged at a window of `window` bytes.
     pub(super) fn grow(&mut self, now: Time, window: u64, acked: u64, rtt: Duration) -> u64 {
         let State { w_max, cwnd_prior, fraction, .. } = self.state;
         let cwnd = (window as f64 + fraction) / self.mss;
@@ -118,7 +118,7 @@ impl Curve {
         bytes as u64
     }
 
-    /// A reduction of a window of `window` bytes: the threshold in bytes.
+    /// Reduces a window of `window` bytes; returns the threshold in bytes.
     pub(super) fn cut(&mut self, window: u64) -> u64 {
         self.prior = self.state;
         let cwnd = window as f64 / self.mss;
@@ -130,25 +130,25 @@ impl Curve {
         libm::round(window as f64 * self.beta) as u64
     }
 
-    /// The next stage is like one without any reduction before (section 4.8).
+    /// Resets the curve: the next stage is as without an earlier reduction (section 4.8).
     pub(super) fn forget(&mut self) {
         self.state.w_max = 0.0;
         self.end_epoch();
     }
 
-    /// The last reduction was none (section 4.9.2).
+    /// Reverts the last reduction (section 4.9.2).
     pub(super) fn undo(&mut self) {
         self.state = self.prior;
     }
 
-    /// The stage of congestion avoidance is over.
+    /// Ends the stage of congestion avoidance.
     pub(super) fn end_epoch(&mut self) {
         self.state.epoch = None;
         self.state.fraction = 0.0;
         self.state.unused_since = None;
     }
 
-    /// The window is used, or is not: that time does not count (section 5.8).
+    /// Records whether the window is used; time in which it is not does not count (section 5.8).
     pub(super) fn use_window(&mut self, now: Time, used: bool) {
         if !used {
             self.state.unused_since.get_or_insert(now);
@@ -157,7 +157,7 @@ impl Curve {
         }
     }
 
-    /// Nothing was sent for `idle`, until `now`.
+    /// Shifts the stage by the idle time `idle` until `now`.
     pub(super) fn shift(&mut self, now: Time, idle: Duration) {
         if self.state.unused_since.is_none() {
             self.delay(now, idle);
@@ -177,7 +177,7 @@ mod tests {
 
     const MSS: u64 = 1000;
 
-    /// A curve after a reduction at 100 packets, its stage begun at 70 packets at time 0.
+    /// Curve after a reduction at 100 packets, with a stage that started at 70 packets at time 0.
     fn reduced_at_100() -> Curve {
         let mut curve = Curve::new(MSS, 1);
         assert_eq!(curve.cut(100 * MSS), 70 * MSS);
@@ -221,7 +221,7 @@ mod tests {
         let mut curve = reduced_at_100();
         let late = Time::from_nanos(60_000_000_000);
         assert_eq!(curve.grow(late, 80 * MSS, MSS, Duration::ZERO), 80_500);
-        // far below the window: it stays
+        // far below the window: no growth
         let mut curve = reduced_at_100();
         let second = Time::from_nanos(1_000_000_000);
         assert_eq!(curve.grow(second, 200 * MSS, MSS, Duration::ZERO), 200_000);
@@ -229,8 +229,8 @@ mod tests {
 
     #[test]
     fn fractions_of_bytes_add_up() {
-        // 87 + 8.640 / 87 packets by 100 acknowledgements of 10 bytes each: 0.993 bytes each, less
-        // what the gap shrinks, 0.1 of 8.64 packets: 98.2 to 99.4 bytes
+        // 87 + 8.640 / 87 packets by 100 acknowledgements of 10 bytes each: 0.993 bytes each, less the
+        // reduction of the gap, 0.1 of 8.64 packets: 98.2 to 99.4 bytes
         let mut curve = reduced_at_100();
         let mut window = 87 * MSS;
         for _ in 0..100 {
@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(curve.state.epoch.unwrap().start, Time::ZERO);
     }
 
-    /// K = cbrt(30 / 0.8); without fast convergence 80 packets are the maximum after 100.
+    /// K = cbrt(30 / 0.8); without fast convergence the maximum after 100 packets is 80.
     #[test]
     fn c_and_fast_convergence_are_those_of_a_scenario() {
         let mut curve = Curve::new(MSS, 1);

@@ -1,4 +1,4 @@
-//! The curve of Linux (net/ipv4/tcp_cubic.c, 5.15 and later), in its integers: packets, jiffies and 1/1024 s.
+//! Curve of Linux (net/ipv4/tcp_cubic.c, 5.15 and later), in its integers: packets, jiffies and 1/1024 s.
 //!
 //! | | Linux | here |
 //! |---|---|---|
@@ -16,14 +16,16 @@ const BETA_SCALE: u64 = 1024;
 const CUBE_RTT_SCALE: u64 = 410;
 /// Binary digits of 1/1024 s, cubed, and of C's denominator.
 const CUBE_SHIFT: u32 = 40;
-/// Jiffies per second (`HZ`) where nothing else is known.
+/// Default number of jiffies per second (`HZ`).
 const USUAL_HZ: u64 = 250;
-/// Maximum number of packets per growth before the first reduction: 5 % per round trip.
+/// Maximum number of acknowledged packets per packet of growth before the first reduction: 5 % per round
+/// trip.
 const FIRST_MAX_COUNT: u64 = 20;
-/// Fewest packets per growth: "1 packet per 2 packets ACKed, meaning cwnd grows at 1.5x per RTT".
+/// Minimum number of acknowledged packets per packet of growth: "1 packet per 2 packets ACKed, meaning cwnd
+/// grows at 1.5x per RTT".
 const MIN_COUNT: u64 = 2;
 
-/// A curve, and what it remembers of reductions (`struct bictcp`).
+/// Curve with its state of reductions (`struct bictcp`).
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
     /// Jiffies per second.
@@ -38,7 +40,7 @@ pub(super) struct Curve {
     fast_convergence: bool,
     /// Packets acknowledged per packet of growth; 0 before the first result.
     count: u64,
-    /// Window at the last reduction, in packets; 0: there was none, or it is forgotten.
+    /// Window at the last reduction, in packets; 0: none, or reset.
     last_max: u64,
     /// Window at the last computation.
     last_window: u64,
@@ -50,11 +52,11 @@ pub(super) struct Curve {
     origin: u64,
     /// Time from the start of the stage to `origin` in 1/1024 s.
     k: u64,
-    /// Smallest RTT; `None` before the first sample.
+    /// Minimum RTT; `None` before the first sample.
     delay_min: Option<Duration>,
-    /// Packets acknowledged that have not made a packet of Reno's window.
+    /// Packets acknowledged since the last growth of Reno's window.
     acked: u64,
-    /// What Reno's window would be.
+    /// Estimate of Reno's window.
     reno: u64,
 }
 
@@ -82,7 +84,7 @@ impl Curve {
         curve
     }
 
-    /// Takes the constants that are set, in the unit of the module's parameters.
+    /// Replaces the constants that are set, in the unit of the module's parameters.
     pub(super) fn change(&mut self, set: &CubicConstants) {
         let scaled = |value: f64| libm::round(value * BETA_SCALE as f64) as u64;
         self.keep(set.beta.map_or(BETA, scaled));
@@ -90,7 +92,7 @@ impl Curve {
         self.fast_convergence = set.fast_convergence.unwrap_or(self.fast_convergence);
     }
 
-    /// A reduction leaves `beta` 1024ths of the window of a connection.
+    /// Sets the part of a connection's window that remains after a reduction: `beta` / 1024.
     fn keep(&mut self, beta: u64) {
         let n = self.connections;
         self.beta = ((n - 1) * BETA_SCALE + beta) / n;
@@ -98,7 +100,7 @@ impl Curve {
         self.reno_scale = (8 * (BETA_SCALE + self.beta) / 3 / (BETA_SCALE - self.beta) / (n * n)).max(1);
     }
 
-    /// The same with `hz` jiffies per second.
+    /// Sets the number of jiffies per second.
     pub(super) fn counting(self, hz: u32) -> Self {
         Self { hz: u64::from(hz.max(1)), ..self }
     }
@@ -111,13 +113,13 @@ impl Curve {
         time.as_nanos() / self.jiffy()
     }
 
-    /// Smallest RTT of the samples that were believed.
+    /// Minimum RTT of the accepted samples.
     pub(super) fn delay_min(&self) -> Option<Duration> {
         self.delay_min
     }
 
-    /// An RTT sample; `None` if it is discarded: in the first second of a stage it holds the queue of the
-    /// recovery before ("Discard delay samples right after fast recovery").
+    /// Filters an RTT sample; `None` if it is discarded: in the first second of a stage it includes the queue
+    /// of the preceding recovery ("Discard delay samples right after fast recovery").
     pub(super) fn sample(&mut self, now: Time, rtt: Duration) -> Option<Duration> {
         if self.epoch_start.is_some_and(|start| self.jiffies(now).saturating_sub(start) < self.hz) {
             return None;
@@ -126,7 +128,7 @@ impl Curve {
         Some(rtt)
     }
 
-    /// Packets to be acknowledged per packet of growth, when `acked` are at a window of `window`
+    /// Packets to be acknowledged per packet of growth, after `acked` more at a window of `window` packets
     /// (`bictcp_update`).
     pub(super) fn packets_per_growth(&mut self, now: Time, window: u64, acked: u64) -> u64 {
         let now = self.jiffies(now);
@@ -155,7 +157,7 @@ impl Curve {
             };
             now
         });
-        // the window that is due one (smallest) RTT from now
+        // the window one (minimum) RTT from now
         let elapsed =
             Duration::from_nanos((now - start) * self.jiffy()) + self.delay_min.unwrap_or(Duration::ZERO);
         let t = elapsed.as_nanos() / 1000 * 1024 / 1_000_000;
@@ -168,7 +170,7 @@ impl Curve {
         if self.last_max == 0 { count.min(FIRST_MAX_COUNT) } else { count }
     }
 
-    /// At least as fast as Reno (RFC 9438 section 4.3).
+    /// Ensures growth at least as fast as Reno's (RFC 9438 section 4.3).
     fn friendly(&mut self, window: u64) -> u64 {
         let per_packet = window * self.reno_scale / 8;
         if per_packet > 0 && self.acked > per_packet {
@@ -179,7 +181,7 @@ impl Curve {
         if self.reno > window { self.count.min(window / (self.reno - window)) } else { self.count }
     }
 
-    /// A reduction of a window of `window` packets: the threshold in packets, 2 at least
+    /// Reduces a window of `window` packets; returns the threshold in packets, at least 2
     /// (`bictcp_recalc_ssthresh`).
     pub(super) fn cut(&mut self, window: u64) -> u64 {
         self.epoch_start = None;
@@ -191,13 +193,13 @@ impl Curve {
         (window * self.beta / BETA_SCALE).max(2)
     }
 
-    /// A timeout: everything is forgotten, the smallest RTT too (`bictcp_reset`).
+    /// Resets all state after a timeout, including the minimum RTT (`bictcp_reset`).
     pub(super) fn reset(&mut self) {
         let Self { hz, beta, reno_scale, .. } = *self;
         *self = Self { hz, beta, reno_scale, ..Self::new(1) };
     }
 
-    /// Nothing was sent from `last` until `now`: the stage is that much younger.
+    /// Shifts the stage by the idle time from `last` until `now`.
     pub(super) fn shift(&mut self, now: Time, last: Time) {
         let (now, last) = (self.jiffies(now), self.jiffies(last));
         self.epoch_start = self.epoch_start.map(|start| (start + now - last).min(now));
@@ -212,7 +214,7 @@ mod tests {
         Time::from_nanos(ms * 1_000_000)
     }
 
-    /// Reduced at 100 packets, a smallest RTT of 100 ms.
+    /// Curve reduced at 100 packets, with a minimum RTT of 100 ms.
     fn reduced_at_100() -> Curve {
         let mut curve = Curve::new(1);
         curve.sample(Time::ZERO, Duration::from_millis(100));
@@ -257,8 +259,8 @@ mod tests {
     #[test]
     fn small_windows_grow_like_reno() {
         // 14 packets of 20: K = cbrt(2^40 / 410 * 6) = 2524.6 -> 2524; 410 * 2524^3 / 2^40 = 5.996 -> 5:
-        // target 15, 14 / 1; until t = 77 (410 * 2447^3 / 2^40 = 5.46) it stays there.
-        // Reno: a packet for each 14 * 15 / 8 = 26 packets acknowledged
+        // target 15, 14 / 1; until t = 77 (410 * 2447^3 / 2^40 = 5.46) no growth. Reno: a packet for each
+        // 14 * 15 / 8 = 26 packets acknowledged
         let mut curve = Curve::new(1);
         assert_eq!(curve.cut(20), 14);
         assert_eq!(curve.packets_per_growth(millis(4), 14, 1), 14);
@@ -296,14 +298,14 @@ mod tests {
         assert_eq!(curve.delay_min(), Some(Duration::from_millis(100)));
         assert_eq!(curve.sample(millis(2000), rtt), Some(rtt));
         assert_eq!(curve.delay_min(), Some(rtt));
-        curve.cut(70); // no stage: believed
+        curve.cut(70); // no stage: accepted
         assert_eq!(curve.sample(millis(2004), rtt * 2), Some(rtt * 2));
         curve.reset();
         assert_eq!(curve.delay_min(), None);
     }
 
-    /// With a window that stays the same, the curve and Reno's window are looked at again after HZ / 32 ticks: 7 of 4 ms, or 31
-    /// of 1 ms. Until then what is acknowledged adds up.
+    /// With a constant window, the curve and Reno's window are evaluated again after HZ / 32 ticks: 7 of 4
+    /// ms, or 31 of 1 ms. Until then acknowledged packets accumulate.
     #[test]
     fn ticks_decide_when_the_curve_is_looked_at() {
         for (hz, kept, again) in [(250, 28, 32), (1000, 31, 32)] {

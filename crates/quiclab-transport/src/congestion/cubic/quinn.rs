@@ -1,13 +1,13 @@
-//! The curve of quinn-proto 0.11.19 (`congestion/cubic.rs`), after RFC 8312.
+//! Curve of quinn-proto 0.11.19 (`congestion/cubic.rs`), after RFC 8312.
 //!
 //! | | here and in quinn | RFC 9438, `curve.rs` |
 //! |---|---|---|
 //! | time starts | with the reduction | with the first growth after it |
 //! | K | cbrt(`W_max` 0.3 / C): as if the window were 0.7 `W_max`, which it is not after fast convergence | cbrt((`W_max` - cwnd) / C) |
 //! | Reno's estimate | 0.7 `W_max` + 0.529 t / RTT, by the clock | 0.529 packets for each window acknowledged, 1 from the old window on |
-//! | growth | for each packet acknowledged, whatever its size, rounded down to bytes; gathered to a full packet, then the rest is dropped | bytes, nothing is dropped |
-//! | target | no limit; the window grows by a packet for each acknowledged at most | 1.5 cwnd at most |
-//! | growth gathered at a reduction | 0.7 of it stays | none |
+//! | growth | for each packet acknowledged, regardless of its size, rounded down to bytes; accumulated to a full packet, then the rest is dropped | bytes, nothing is dropped |
+//! | target | no limit; the window grows by at most a packet for each acknowledged | at most 1.5 cwnd |
+//! | growth accumulated at a reduction | 0.7 of it remains | none |
 //! | time without use of the window | counts | does not count |
 //! | persistent congestion | `W_max` is the reduced window, the threshold is reduced twice | as section 4.8 |
 //!
@@ -17,28 +17,28 @@ use crate::congestion::constants::CubicConstants;
 use quiclab_core::{Duration, Time};
 
 const BETA: f64 = 0.7;
-/// In packets per second cubed.
+/// C in packets per second cubed.
 const C: f64 = 0.4;
-/// Packets per round trip of Reno's estimate (RFC 8312 equation 4).
+/// Growth of Reno's estimate in packets per round trip (RFC 8312 equation 4).
 fn alpha(beta: f64) -> f64 {
     3.0 * (1.0 - beta) / (1.0 + beta)
 }
 
-/// A curve, and what it remembers of reductions.
+/// Curve with its state of reductions.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
     mss: u64,
     /// `W_max` in bytes; 0 before the first reduction.
     w_max: f64,
     k: f64,
-    /// Part of the window that the last reduction left.
+    /// Part of the window that remained after the last reduction.
     kept: f64,
     beta: f64,
     c: f64,
     fast_convergence: bool,
-    /// Growth gathered that is not a full packet yet, in bytes (`cwnd_inc`).
+    /// Accumulated growth of less than a full packet, in bytes (`cwnd_inc`).
     gathered: u64,
-    /// The last reduction, or the first growth without one; `None` before either.
+    /// Time of the last reduction, or of the first growth without one; `None` before either.
     start: Option<Time>,
 }
 
@@ -57,7 +57,7 @@ impl Curve {
         }
     }
 
-    /// Takes the constants that are set.
+    /// Replaces the constants that are set.
     pub(super) fn change(&mut self, set: &CubicConstants) {
         self.beta = set.beta.unwrap_or(self.beta);
         self.kept = self.beta;
@@ -65,7 +65,8 @@ impl Curve {
         self.fast_convergence = set.fast_convergence.unwrap_or(self.fast_convergence);
     }
 
-    /// The window after `packets` were acknowledged in congestion avoidance at a window of `window` bytes.
+    /// Window in bytes after `packets` were acknowledged in congestion avoidance at a window of `window`
+    /// bytes.
     pub(super) fn grow(&mut self, now: Time, mut window: u64, packets: u32, rtt: Duration) -> u64 {
         let start = *self.start.get_or_insert_with(|| {
             (self.w_max, self.k) = (window as f64, 0.0);
@@ -103,7 +104,8 @@ impl Curve {
         (self.w_max / mss * self.kept + alpha * t / rtt) * mss
     }
 
-    /// A reduction of a window of `window` bytes, of which the part `kept` is left (quinn has β only): the threshold in bytes.
+    /// Reduces a window of `window` bytes, of which `kept` remains (quinn has β only); returns the threshold
+    /// in bytes.
     pub(super) fn cut(&mut self, now: Time, window: u64, kept: f64) -> u64 {
         (self.start, self.kept) = (Some(now), kept);
         let window = window as f64;
@@ -114,7 +116,7 @@ impl Curve {
         (window * kept) as u64
     }
 
-    /// Persistent congestion, after a reduction to `window` bytes: the threshold in bytes.
+    /// Handles persistent congestion after a reduction to `window` bytes; returns the threshold in bytes.
     pub(super) fn forget(&mut self, window: u64) -> u64 {
         (self.start, self.w_max, self.gathered) = (None, window as f64, 0);
         (window as f64 * self.beta) as u64
@@ -128,7 +130,7 @@ mod tests {
 
     const MSS: u64 = 1000;
 
-    /// A curve after a reduction at 100 packets, to 70 at time 0: K = cbrt(100 x 0.3 / 0.4) = 4.217163 s.
+    /// Curve after a reduction at 100 packets, to 70 at time 0: K = cbrt(100 x 0.3 / 0.4) = 4.217163 s.
     fn reduced_at_100() -> Curve {
         let mut curve = Curve::new(MSS);
         assert_eq!(curve.cut(at(0), 100 * MSS, BETA), 70 * MSS);
@@ -136,7 +138,7 @@ mod tests {
     }
 
     /// W(2) = 95.640 packets: each packet acknowledged at 87 adds floor(8640 / 87) = 99 bytes. The eleventh
-    /// fills the packet, and what is more than it is dropped: from 88 packets on it is floor(7640 / 88) = 86.
+    /// completes a packet, and the excess is dropped: from 88 packets on it is floor(7640 / 88) = 86.
     #[test]
     fn growth_is_gathered_to_a_packet() {
         let mut curve = reduced_at_100();
@@ -151,8 +153,8 @@ mod tests {
     }
 
     /// 80 packets after a maximum of 100: W_max = 80 x 1.7 / 2 = 68, K = cbrt(68 x 0.75) = 3.70843 s; W(0) is
-    /// 68 - 0.4 x 51 = 47.6 packets, below the window of 56: it stays until W has caught up, 0.4 (t - K)^3 =
-    /// -12 at t = K - 3.10723 = 0.6012 s.
+    /// 68 - 0.4 x 51 = 47.6 packets, below the window of 56: it does not change until W has caught up,
+    /// 0.4 (t - K)^3 = -12 at t = K - 3.10723 = 0.6012 s.
     #[test]
     fn after_fast_convergence_the_window_waits_for_the_curve() {
         let mut curve = reduced_at_100();
@@ -168,7 +170,7 @@ mod tests {
     }
 
     /// With an RTT of 10 ms Reno's estimate is 70 + 0.529 x 100 t packets, after 1 s 122.9, above W(1.01): an
-    /// acknowledged packet gathers up to it, but a packet is all that the window grows by.
+    /// acknowledged packet accumulates up to it, but the window grows by one packet at most.
     #[test]
     fn short_round_trips_grow_by_the_clock_like_reno() {
         let mut curve = reduced_at_100();

@@ -1,4 +1,4 @@
-//! CUBIC as a sender sees it.
+//! Behaviour of CUBIC towards a sender.
 
 use super::super::hystart_linux::{AckTrain, HystartLinux};
 use super::super::slow_start::NoSlowStartExit;
@@ -45,8 +45,8 @@ fn w(t: f64) -> f64 {
 
 #[test]
 fn the_window_follows_the_curve() {
-    // an RTT of 100 ms; up to 5 s, Reno's window (70 + 5.29 t) is below. Packets come one RTT after W
-    // says so or earlier: between W(t - RTT) and the target W(t + RTT), whole packets and Linux's delay of
+    // an RTT of 100 ms; up to 5 s, Reno's window (70 + 5.29 t) is below. Packets are added up to one RTT
+    // after W reaches them: between W(t - RTT) and the target W(t + RTT), whole packets and Linux's delay of
     // a computation (28 ms) are one packet more
     let rtt = Duration::from_millis(100);
     for flavour in [Flavour::Quic, Flavour::LinuxTcp] {
@@ -64,9 +64,9 @@ fn the_window_follows_the_curve() {
     }
 }
 
-/// ABE (RFC 8511 section 3.1: 0.85 for CUBIC): 85 of 100 packets are left, and K = cbrt((100 - 85) / 0.4) = cbrt(37.5) s, not that
-/// of a loss, cbrt(75), with which nothing would grow for 0.87 s. With an RTT of 200 ms Reno's window, 85 + 2.65 t, is below. A
-/// loss costs 0.3 of the window as before.
+/// ABE (RFC 8511 section 3.1: 0.85 for CUBIC): 85 of 100 packets remain, and K = cbrt((100 - 85) / 0.4) =
+/// cbrt(37.5) s, not that of a loss, cbrt(75), with which there would be no growth for 0.87 s. With an RTT of
+/// 200 ms Reno's window, 85 + 2.65 t, is below. A loss costs 0.3 of the window as before.
 #[test]
 fn after_marks_the_curve_starts_at_what_they_leave() {
     let rtt = Duration::from_millis(200);
@@ -114,7 +114,8 @@ fn each_call_cuts_once() {
 
 #[test]
 fn linux_grows_by_five_percent_per_round_trip_after_the_policy_ends_slow_start() {
-    // ACK train of 1 ms spacing, RTT 10 ms: longer than (10 + 1) / 2 ms with the ACK 6 ms after the first
+    // an ACK train with a spacing of 1 ms, RTT 10 ms: longer than (10 + 1) / 2 ms with the ACK 6 ms after the
+    // first
     let settings = WindowSettings {
         flavour: Flavour::LinuxTcp,
         initial_window: 100 * MSS,

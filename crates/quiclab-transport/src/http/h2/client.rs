@@ -1,7 +1,8 @@
-//! The browser's end of HTTP/2 (RFC 9113), as Chromium's `SpdySession`.
+//! Browser end of HTTP/2 (RFC 9113), as `SpdySession` of Chromium.
 //!
-//! It begins with preface, SETTINGS and WINDOW_UPDATE for the connection, and asks at once, without waiting for
-//! the server's SETTINGS: up to 100 streams until these say otherwise (`kInitialMaxConcurrentStreams`).
+//! It starts with preface, SETTINGS and WINDOW_UPDATE for the connection, and sends requests without waiting
+//! for the server's SETTINGS: up to 100 streams until these set another limit
+//! (`kInitialMaxConcurrentStreams`).
 
 use super::frames::{Read, Reader, ReceiveWindow, Writer};
 use super::{Http2Values, INITIAL_WINDOW, request_of, stream_of};
@@ -10,19 +11,19 @@ use crate::workload::{Application, Command, Outcome};
 use quiclab_core::{Contents, Http2Frame, Metrics, PageClient, RequestTimes, Time};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Streams at a time before the server has said how many.
+/// Maximum number of concurrent streams before the server sets one.
 const STREAMS_AT_FIRST: usize = 100;
-/// Parameters of SETTINGS: 1, 2, 3, 4 and 6 (`AddDefaultHttp2Settings`, Chromium 106 to 116).
+/// Number of parameters of SETTINGS: 1, 2, 3, 4 and 6 (`AddDefaultHttp2Settings`, Chromium 106 to 116).
 const SETTINGS: u8 = 5;
 
-/// See the module documentation.
+/// Client of HTTP/2; see the module documentation.
 pub(super) struct Client {
     browser: Browser,
     values: Http2Values,
     greeted: bool,
-    /// Requests sent.
+    /// Number of requests sent.
     asked: usize,
-    /// Streams at a time that the server allows.
+    /// Maximum number of concurrent streams that the server allows.
     max_streams: usize,
     /// Frames to send before requests.
     control: VecDeque<Http2Frame>,
@@ -78,7 +79,7 @@ impl Client {
         });
     }
 
-    /// Part of a body has arrived; whether the page is loaded.
+    /// Handles a part of a body; returns whether the page is loaded.
     fn on_data(&mut self, now: Time, stream: u32, bytes: u64, end: bool) -> bool {
         if let Some(increment) = self.connection.read(bytes) {
             self.control.push_back(Http2Frame::WindowUpdate { stream: 0, increment });
@@ -136,7 +137,7 @@ impl Application for Client {
                     }
                     self.control.push_back(Http2Frame::SettingsAck);
                 }
-                // the response of a stream begins; windows for what a client does not send
+                // the start of a response; windows for data that a client does not send
                 Read::Frame(_) => {}
             }
         }

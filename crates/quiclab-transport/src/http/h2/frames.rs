@@ -1,12 +1,12 @@
-//! What both ends of HTTP/2 share: frames into records and out of them, and windows that are refilled.
+//! Common code of both ends of HTTP/2: conversion of frames to and from records, and refill of windows.
 
 use quiclab_core::Http2Frame;
 use std::collections::VecDeque;
 
-/// Frames that were chosen, to be put into records.
+/// Writer of frames into records.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
-    /// Bytes of frames in no record yet.
+    /// Bytes of frames that are not in a record yet.
     waiting: u64,
     /// Frames that begin in the next record.
     frames: Vec<Http2Frame>,
@@ -22,12 +22,12 @@ impl Writer {
         self.waiting == 0
     }
 
-    /// Whether a record of `most` bytes is full: a frame pushed now would not begin in it.
+    /// Whether a record of `most` bytes is full: a frame added now would not begin in it.
     pub(super) const fn fills(&self, most: u64) -> bool {
         self.waiting >= most
     }
 
-    /// The next record; `None`: there is nothing to write.
+    /// Takes the next record; `None`: there is nothing to write.
     pub(super) fn take(&mut self, most: u64) -> Option<(u64, Vec<Http2Frame>)> {
         let length = self.waiting.min(most);
         self.waiting -= length;
@@ -35,32 +35,32 @@ impl Writer {
     }
 }
 
-/// Something that was read.
+/// Result of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Read {
-    /// A whole frame other than DATA.
+    /// Complete frame other than DATA.
     Frame(Http2Frame),
-    /// A part of the payload of a DATA frame: given on as it arrives.
+    /// Part of the payload of a DATA frame, passed on as it arrives.
     Data { stream: u32, bytes: u64, end: bool },
 }
 
-/// Frames that arrive.
+/// Reader of frames.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     frames: VecDeque<Http2Frame>,
-    /// Bytes read of the first frame, and bytes that have arrived beyond.
+    /// Bytes read of the first frame, and further bytes that have arrived.
     read: u64,
     unread: u64,
 }
 
 impl Reader {
-    /// `bytes` have arrived, in which these frames begin.
+    /// Adds `bytes` that have arrived, in which these frames begin.
     pub(super) fn arrive(&mut self, bytes: u64, frames: &[Http2Frame]) {
         self.unread += bytes;
         self.frames.extend(frames);
     }
 
-    /// The next thing that can be read.
+    /// Reads the next frame or part of one.
     pub(super) fn next(&mut self) -> Option<Read> {
         loop {
             let frame = *self.frames.front()?;
@@ -86,7 +86,7 @@ impl Reader {
         }
     }
 
-    /// Takes `bytes` of the first frame, of which `missing` were missing.
+    /// Advances by `bytes` of the first frame, of which `missing` bytes were missing.
     fn advance(&mut self, bytes: u64, missing: u64) {
         self.unread -= bytes;
         self.read += bytes;
@@ -97,12 +97,12 @@ impl Reader {
     }
 }
 
-/// A receive window that is refilled when more than half of it was used (Chromium:
+/// Receive window that is refilled when more than half of it was used (Chromium:
 /// `SpdyStream::IncreaseRecvWindowSize`, `SpdySession::IncreaseRecvWindowSize`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReceiveWindow {
     size: u64,
-    /// Bytes read for which no WINDOW_UPDATE was sent.
+    /// Bytes read without a WINDOW_UPDATE so far.
     used: u64,
 }
 
@@ -111,7 +111,7 @@ impl ReceiveWindow {
         Self { size, used: 0 }
     }
 
-    /// `bytes` were read; the increment of the WINDOW_UPDATE that is due, if there is one.
+    /// Adds `bytes` that were read; returns the increment of the WINDOW_UPDATE that is due, if any.
     pub(super) fn read(&mut self, bytes: u64) -> Option<u32> {
         self.used += bytes;
         if self.used <= self.size / 2 {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the sizes of records and of what arrives, the same frames come out, in order, and all bytes.
+        /// For all sizes of records and of arrivals, the same frames are read, in order, with all bytes.
         #[test]
         fn what_was_written_is_read(
             lengths in prop::collection::vec((0u32..3, 1u32..40_000), 1..30),

@@ -1,11 +1,11 @@
-//! The web server's end of HTTP/2 (RFC 9113), as Apache's mod_http2 with nghttp2.
+//! Server end of HTTP/2 (RFC 9113), as mod_http2 of Apache with nghttp2.
 //!
-//! What is sent is chosen frame by frame, when there is room: SETTINGS and their like first, then HEADERS of
-//! responses that begin, then DATA.
+//! Frames are chosen one by one when there is room: SETTINGS and other control frames first, then HEADERS of
+//! new responses, then DATA.
 //!
 //! | priorities | order of DATA |
 //! | --- | --- |
-//! | `browser` | Chromium makes each stream depend, exclusively, on the last one of its priority or a higher one (`Http2PriorityDependencies`), so nghttp2 sends them one after the other: by urgency, then in the order of requests; one that its window stops lets the next go |
+//! | `browser` | Chromium makes each stream depend, exclusively, on the last one of its priority or a higher one (`Http2PriorityDependencies`), so nghttp2 sends them one after the other: by urgency, then in the order of requests; if its window blocks one, the next is sent |
 //! | `round_robin` | one frame of each in turn |
 
 use super::frames::{Read, Reader, Writer};
@@ -19,16 +19,16 @@ use std::ops::Bound::{Excluded, Unbounded};
 /// Order of a response: urgency, then its request's number on this connection.
 type Key = (u8, usize);
 
-/// A response that has begun.
+/// Response that has started.
 #[derive(Clone, Copy, Debug)]
 struct Response {
-    /// Bytes of its body that no frame has.
+    /// Bytes of its body that are in no frame yet.
     left: u64,
-    /// What the client's window for the stream allows; negative after it was made smaller.
+    /// Remaining window of the client for the stream; negative after a reduction.
     window: i64,
 }
 
-/// See the module documentation.
+/// Server of HTTP/2; see the module documentation.
 pub(super) struct Server {
     server: WebServer,
     values: Http2Values,
@@ -36,15 +36,15 @@ pub(super) struct Server {
     /// Frames to send before DATA.
     control: VecDeque<Http2Frame>,
     writer: Writer,
-    /// Bytes in records.
+    /// Bytes written in records.
     written: u64,
     reader: Reader,
     responses: BTreeMap<Key, Response>,
-    /// The response that sent DATA last.
+    /// Response that sent DATA last.
     last: Key,
-    /// What the client's window for the connection allows.
+    /// Remaining window of the client for the connection.
     window: u64,
-    /// The client's window for new streams.
+    /// Window of the client for new streams.
     stream_window: i64,
 }
 
@@ -65,7 +65,7 @@ impl Server {
         }
     }
 
-    /// SETTINGS hold what is not the default of the protocol (`h2_session_start`).
+    /// Sends SETTINGS with the values that are not defaults of the protocol (`h2_session_start`).
     fn send_preface(&mut self) {
         self.greeted = true;
         let max_streams = self.values.max_streams;
@@ -105,7 +105,7 @@ impl Server {
         }
     }
 
-    /// The next frame to send.
+    /// Chooses the next frame to send.
     fn choose(&mut self) -> Option<Http2Frame> {
         if let Some(frame) = self.control.pop_front() {
             return Some(frame);
@@ -160,7 +160,7 @@ impl Server {
         }
     }
 
-    /// Everything was written.
+    /// Whether all responses are written.
     fn is_done(&self) -> bool {
         self.server.is_done()
             && self.responses.is_empty()

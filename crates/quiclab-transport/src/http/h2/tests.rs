@@ -1,5 +1,4 @@
-//! Both ends of HTTP/2 without a network between them: what is written, in which order, and what windows
-//! and limits hold back.
+//! Both ends of HTTP/2 without a network between them: order of frames, and blocking by windows and limits.
 
 use super::*;
 use crate::http::browser::Browser;
@@ -24,17 +23,17 @@ fn server(objects: &[(u32, u64, ObjectKind)], priorities: Priorities, values: Ht
     server
 }
 
-/// Without small records at the beginning.
+/// Values without small records at the start.
 fn values(role: Role) -> Http2Values {
     Http2Values { warm_up: ByteCount::ZERO, ..super::values(role, None) }
 }
 
-/// All records that `end` writes now.
+/// Takes all records that `end` writes now.
 fn drain(end: &mut dyn Application, now: Time) -> Vec<(u64, Vec<Http2Frame>)> {
     std::iter::from_fn(|| pull(end, now)).collect()
 }
 
-/// The next record that `end` writes.
+/// Takes the next record that `end` writes.
 fn pull(end: &mut dyn Application, now: Time) -> Option<(u64, Vec<Http2Frame>)> {
     match end.pull(now, 16_384)? {
         (bytes, Contents::Http2(frames)) => Some((bytes, frames)),
@@ -42,7 +41,7 @@ fn pull(end: &mut dyn Application, now: Time) -> Option<(u64, Vec<Http2Frame>)> 
     }
 }
 
-/// All that one end writes reaches the other at once; the bytes, and the frames.
+/// Delivers all records of one end to the peer at once; returns the bytes and the frames.
 fn pass(from: &mut dyn Application, to: &mut dyn Application, now: Time) -> (u64, Vec<Http2Frame>) {
     let records = drain(from, now);
     for (bytes, frames) in &records {
@@ -51,7 +50,8 @@ fn pass(from: &mut dyn Application, to: &mut dyn Application, now: Time) -> (u64
     (records.iter().map(|record| record.0).sum(), records.into_iter().flat_map(|record| record.1).collect())
 }
 
-/// A round trip: the client writes, the server thinks and writes; what it wrote.
+/// Runs a round trip: the client writes, the server waits for its think time and writes; returns the server's
+/// data.
 fn round(client: &mut Client, server: &mut Server, now: Time) -> (u64, Vec<Http2Frame>) {
     pass(client, server, now);
     let now = now + Duration::from_millis(5);
@@ -59,7 +59,7 @@ fn round(client: &mut Client, server: &mut Server, now: Time) -> (u64, Vec<Http2
     pass(server, client, now)
 }
 
-/// Both ends of a page after a first round trip, in which the HTML arrives.
+/// Makes both ends of a page after a first round trip, in which the HTML arrives.
 fn asked(
     objects: &[(u32, u64, ObjectKind)],
     priorities: Priorities,
@@ -105,7 +105,7 @@ fn a_page_of_two_objects_by_hand() {
     server.wake(ms(42));
     let (bytes, frames) = pass(&mut server, &mut client, ms(42));
     assert_eq!(bytes, 2 * 209 + 2 * 9 + 20_000 + 59);
-    // the script is urgent, although the image was asked for first
+    // the script is urgent, although the image was requested first
     assert_eq!(data(&frames), [(5, 50), (3, 16_384), (3, 3616)]);
     assert!(matches!(frames.last(), Some(Http2Frame::Data { end: true, .. })));
     let progress = client.outcome().progress;
@@ -131,7 +131,7 @@ fn priorities_decide_the_order_of_frames() {
     assert_eq!(order(Priorities::RoundRobin), in_turn);
 }
 
-/// What begins while others are sent is not behind what the server has not chosen yet.
+/// A response that starts while others are sent precedes frames that the server has not chosen yet.
 #[test]
 fn an_urgent_response_overtakes_what_waits() {
     let objects = [(1, 100_000, ObjectKind::Image), (1, 100, ObjectKind::Style)];
@@ -157,7 +157,7 @@ fn an_urgent_response_overtakes_what_waits() {
     assert_eq!(data(&frames), [(5, 100), (3, 16_384)]);
 }
 
-/// A window of 10000 is refilled when more than 5000 were read. A body of 25000: 10000 in each of the first
+/// A window of 10000 is refilled after more than 5000 were read. A body of 25000: 10000 in each of the first
 /// two round trips, 5000 in the third; ceil(25000 / 10000) = 3.
 #[test]
 fn a_stream_window_costs_round_trips() {
@@ -179,9 +179,9 @@ fn a_stream_window_costs_round_trips() {
 }
 
 /// Two bodies of 60000 with a window of 65535 for the connection, of which the HTML has used 1000, less than
-/// half: 64535 go. Read in records: HEADERS 2 · 209, 9, 15957; 427, 9, 15948; by then 1000 + 32332 is more
-/// than half, and so much is refilled. Of what is read then, 32203 is less than half and waits for the next
-/// round, which sends 120000 - 64535 - 33332.
+/// half: 64535 are sent. Read in records: HEADERS 2 · 209, 9, 15957; 427, 9, 15948; by then 1000 + 32332 is
+/// more than half, and that amount is refilled. The 32203 read afterwards are less than half and wait for the
+/// next round, which sends 120000 - 64535 - 33332.
 #[test]
 fn a_connection_window_holds_back_all_streams() {
     let small = Http2Values { connection_window: ByteCount::from_bytes(65_535), ..values(Role::Client) };
@@ -224,7 +224,7 @@ fn the_server_limits_the_streams_at_a_time() {
     assert_eq!(client.outcome().progress.finished, Some(ms(65)));
 }
 
-/// mod_http2 sends its window only where it is not that of the protocol.
+/// mod_http2 sends its window only if it differs from that of the protocol.
 #[test]
 fn settings_hold_what_is_not_the_default() {
     let options = Http2Options {

@@ -1,14 +1,14 @@
-//! The share of packets with marks (section 4.2.1.3).
+//! Share of packets with marks (section 4.2.1.3).
 
 use quiclab_core::{Duration, Time};
 
 /// L4S_AVG_G_UP and L4S_AVG_G_DOWN.
 const L4S_AVG_G_UP: f64 = 1.0 / 8.0;
 const L4S_AVG_G_DOWN: f64 = 1.0 / 128.0;
-/// It is updated at least as often as this.
+/// Maximum interval between updates.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// See the module documentation.
+/// Share of packets with marks.
 #[derive(Debug)]
 pub(super) struct MarkShare {
     /// `l4s_alpha`.
@@ -25,7 +25,8 @@ impl MarkShare {
         Self { alpha: 0.0, updated: start, delivered: 0, marked: 0 }
     }
 
-    /// So many packets arrived, so many of them with marks: a share that grows counts at once, one that falls slowly.
+    /// Adds packets that arrived, and those of them with marks: an increase of the share counts at once, a
+    /// decrease slowly.
     pub(super) fn add(&mut self, now: Time, rtt: Duration, packets: u64, marked: u64) {
         self.delivered += packets;
         self.marked += marked;

@@ -1,4 +1,4 @@
-//! Media rate control: the rate that the coder is asked for (section 4.4), from reference window and RTT.
+//! Media rate control: rate requested from the coder (section 4.4), from reference window and RTT.
 
 use crate::media::Parameters;
 
@@ -7,21 +7,21 @@ const PACKET_OVERHEAD: f64 = 20.0;
 /// RATE_ADJUST_GAIN and FRAME_SIZE_DEV_ALPHA.
 const RATE_ADJUST_GAIN: f64 = 1.0 / 16.0;
 const FRAME_SIZE_DEV_ALPHA: f64 = 1.0 / 64.0;
-/// The target is lower than window and RTT say by as much at least.
+/// Minimum factor by which the target is below window / RTT.
 const MARGIN: f64 = 1.2;
 
-/// The target bitrate, in bit/s.
+/// Target bitrate, in bit/s.
 #[derive(Debug)]
 pub(super) struct TargetBitrate {
     mss: f64,
     min: f64,
     max: f64,
-    /// Seconds.
+    /// Frame period in seconds.
     frame_period: f64,
     pub(super) target: f64,
     /// `rate_adjust_factor`: packets wait for window and pacer.
     rate_adjust: f64,
-    /// `frame_size_dev`: frames are larger than the target lets them be.
+    /// `frame_size_dev`: frames are larger than the target permits.
     frame_size_dev: f64,
 }
 
@@ -38,7 +38,7 @@ impl TargetBitrate {
         }
     }
 
-    /// A frame of `bytes` was coded, while the oldest packet waited for `age` seconds.
+    /// Handles a coded frame of `bytes`; the oldest packet has waited for `age` seconds.
     pub(super) fn on_frame(&mut self, bytes: f64, age: f64) {
         let error = (age - self.frame_period / 4.0) / self.frame_period;
         self.rate_adjust = (self.rate_adjust + error * RATE_ADJUST_GAIN).clamp(0.0, 0.5);
@@ -48,7 +48,8 @@ impl TargetBitrate {
         self.frame_size_dev = dev.min(0.2);
     }
 
-    /// The window in bytes was updated; `ratio` is `ref_wnd_ratio`, `rtt` in seconds.
+    /// Updates the target after an update of the window in bytes; `ratio` is `ref_wnd_ratio`, `rtt` in
+    /// seconds.
     pub(super) fn update(&mut self, window: f64, ratio: f64, rtt: f64) {
         let mut scale = 1.0 - (ratio - 0.1).clamp(0.0, 0.2);
         scale *= self.mss / (self.mss + PACKET_OVERHEAD);

@@ -30,7 +30,7 @@ fn window(ecn: Ecn, size: f64) -> RefWindow {
     window
 }
 
-/// `packets` of 1000 B arrived, `marked` of them with marks.
+/// Report of `packets` of 1000 B that arrived, `marked` of them with marks.
 fn feedback(packets: u64, marked: u64) -> Feedback {
     Feedback {
         acked: 1000.0 * packets as f64,
@@ -84,7 +84,8 @@ fn marks_of_l4s_reduce_by_their_share() {
     reduced.on_feedback(ms(30), &Feedback { acked: 0.0, acked_ce: 0.0, ..feedback(4, 2) });
     let first = 20_000.0 * (1.0 - 0.5 / 8.0 / 2.0 / 2.0);
     assert!((reduced.size - first).abs() < 1e-9, "{}", reduced.size);
-    // now it is near: (0.015625 x 8)^2 is below a quarter, and at a queueing delay of 15 ms that does not count
+    // now it is near: (0.015625 x 8)^2 is below a quarter, and at a queueing delay of 15 ms the closeness
+    // does not count
     for (delay, part) in [(0.0, 0.25), (0.015, 1.0)] {
         let mut window = window(Ecn::Ect1, 20_000.0);
         window.on_feedback(ms(30), &Feedback { acked: 0.0, acked_ce: 0.0, ..feedback(4, 2) });
@@ -95,8 +96,8 @@ fn marks_of_l4s_reduce_by_their_share() {
     }
 }
 
-/// Section 4.2.1.4: above half of the target, 30 ms, linearly; at 45 ms the virtual share is a half. The average takes a quarter of a larger delay
-/// and all of a smaller one.
+/// Section 4.2.1.4: above half of the target, 30 ms, linearly; at 45 ms the virtual share is a half. A larger
+/// delay enters the average with a quarter, a smaller one in full.
 #[test]
 fn a_delay_acts_as_virtual_marks() {
     let mut window = window(Ecn::NotEct, 20_000.0);
@@ -136,7 +137,7 @@ fn the_window_grows_by_a_packet_and_more_in_calm() {
     );
 }
 
-/// 1000 + 1.5 x 10000 B; not at the maximum rate either.
+/// 1000 + 1.5 x 10000 B; no growth at the maximum rate either.
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
     let mut unused = RefWindow::new(&parameters(Ecn::NotEct));
@@ -149,8 +150,8 @@ fn a_window_that_is_not_used_does_not_grow() {
     assert_eq!(at_most.size, 16_000.0);
 }
 
-/// The steady state: where two packets in a round trip have marks, reductions and growth cancel (section 4.2.2.2). A window of 40 packets at an RTT
-/// of VIRTUAL_RTT, far from the last maximum: `l4s_alpha` is 1/20.
+/// The steady state: if two packets in a round trip have marks, reductions and growth cancel (section
+/// 4.2.2.2). A window of 40 packets at an RTT of VIRTUAL_RTT, far from the last maximum: `l4s_alpha` is 1/20.
 #[test]
 fn two_marks_in_a_round_trip_are_the_balance() {
     let rtt = VIRTUAL_RTT;
@@ -163,7 +164,8 @@ fn two_marks_in_a_round_trip_are_the_balance() {
     assert!((window.size - 40_000.0).abs() < 100.0, "{}", window.size);
 }
 
-/// Section 4.4: 8 x 30000 B / 50 ms, by 1.2, and 1000 of 1020; a ratio above 0.1 takes up to a fifth; packets that wait take more.
+/// Section 4.4: 8 x 30000 B / 50 ms, by 1.2, and 1000 of 1020; a ratio above 0.1 reduces the rate by up to a
+/// fifth; packets that wait reduce it further.
 #[test]
 fn the_rate_follows_window_and_rtt() {
     let mut rate = TargetBitrate::new(&parameters(Ecn::NotEct));
@@ -181,7 +183,8 @@ fn the_rate_follows_window_and_rtt() {
     assert_eq!(rate.target, 1e5);
 }
 
-/// Section 4.3.2: 1.5 times the rate, up to four times as much when it is at its maximum; at 90 % half of the way is relaxed.
+/// Section 4.3.2: 1.5 times the rate, up to four times as much when it is at its maximum; at 90 % half of the
+/// relaxation applies.
 #[test]
 fn pacing_is_relaxed_near_the_maximum() {
     for (target, pace) in [(1e6, 1.5e6), (8e6, 12e6), (9e6, 27e6), (1e7, 60e6)] {

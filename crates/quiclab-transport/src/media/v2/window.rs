@@ -1,4 +1,5 @@
-//! The reference window (sections 4.2.1.4 and 4.2.2): what is in flight may exceed it, and the rate of the coder follows it.
+//! Reference window (sections 4.2.1.4 and 4.2.2): bytes in flight may exceed it, and the rate of the coder
+//! follows it.
 
 use super::marks::MarkShare;
 use crate::media::Parameters;
@@ -17,15 +18,15 @@ const BETA_LOSS: f64 = 0.7;
 const BETA_ECN: f64 = 0.8;
 /// POST_CONGESTION_DELAY_RTT.
 const POST_CONGESTION_DELAY_RTT: f64 = 100.0;
-/// Round trips without a reaction after which the window is limited to what was in flight.
+/// Number of round trips without a reaction after which the window is limited by the bytes in flight.
 const LONG_WITHOUT_CONGESTION_RTT: u64 = 100;
 const MUL_INCREASE_FACTOR: f64 = 0.02;
 /// VIRTUAL_RTT.
 pub(super) const VIRTUAL_RTT: Duration = Duration::from_millis(25);
-/// What of the rate of round trips with losses is left after one, as in version 1.
+/// Part of the rate of round trips with losses that remains after a round trip, as in version 1.
 const LOSS_MEMORY: f64 = 0.99;
 
-/// What a report of the receiver says.
+/// Information of a report of the receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Feedback {
     /// Bytes newly acknowledged, and those of them with marks.
@@ -39,11 +40,11 @@ pub(super) struct Feedback {
     pub(super) delay: f64,
     /// `s_rtt`.
     pub(super) rtt: Duration,
-    /// The target bitrate is TARGET_BITRATE_MAX.
+    /// Whether the target bitrate is TARGET_BITRATE_MAX.
     pub(super) is_at_max_rate: bool,
 }
 
-/// See the module documentation.
+/// Reference window; see the module documentation.
 #[derive(Debug)]
 pub(super) struct RefWindow {
     mss: f64,
@@ -59,7 +60,7 @@ pub(super) struct RefWindow {
     pub(super) qdelay: f64,
     qdelay_avg: f64,
     qdelay_updated: Time,
-    /// Since the last reaction.
+    /// Whether losses and marks were reported since the last reaction.
     lost: bool,
     marked: bool,
     /// `last_congestion_detected_time` and `last_reaction_to_congestion_time`.
@@ -110,17 +111,17 @@ impl RefWindow {
         (self.mss / self.size).min(1.0)
     }
 
-    /// So much is in flight.
+    /// Records the bytes in flight.
     pub(super) fn on_in_flight(&mut self, bytes: f64) {
         self.max_in_flight = self.max_in_flight.max(bytes);
     }
 
-    /// Everything is lost.
+    /// Handles the loss of all packets.
     pub(super) fn on_silence(&mut self, now: Time) {
         (self.size, self.detected, self.reacted) = (MIN_REF_WND, now, now);
     }
 
-    /// A report arrived; whether the window was reduced.
+    /// Handles a report; returns whether the window was reduced.
     pub(super) fn on_feedback(&mut self, now: Time, feedback: &Feedback) -> bool {
         let rtt = feedback.rtt;
         self.marks.add(now, rtt, feedback.packets, feedback.packets_ce);
@@ -162,7 +163,7 @@ impl RefWindow {
         (distance * distance).clamp(0.1, 1.0)
     }
 
-    /// Section 4.2.2.1.
+    /// Reduces the window (section 4.2.2.1).
     fn reduce(&mut self, now: Time, rtt: Duration, closeness: f64) -> bool {
         let half = self.target.value / 2.0;
         let is_virtual_ce = !self.lost && !self.marked && self.qdelay_avg > half;
@@ -172,7 +173,7 @@ impl RefWindow {
         if self.may_inflect {
             (self.inflection, self.may_inflect) = (self.size, false);
         }
-        // several reactions in a long round trip share what one would do
+        // several reactions in a long round trip share the effect of one
         let share = 1.0 / (rtt.as_secs_f64() / VIRTUAL_RTT.as_secs_f64()).max(1.0);
         if self.lost {
             self.size *= BETA_LOSS;
@@ -196,7 +197,8 @@ impl RefWindow {
         true
     }
 
-    /// Section 4.2.2.2: a packet in a round trip, more if there was no congestion for long, less near the last maximum.
+    /// Increases the window (section 4.2.2.2): by a packet in a round trip, more if there was no congestion
+    /// for long, less near the last maximum.
     fn increase(&mut self, now: Time, rtt: Duration, closeness: f64, is_at_max_rate: bool) {
         let calm = now.since(self.detected).as_secs_f64()
             / (POST_CONGESTION_DELAY_RTT * VIRTUAL_RTT.max(rtt).as_secs_f64());

@@ -1,10 +1,10 @@
-//! ACK frames: what was delivered and lost, RTT samples, congestion (RFC 9002 sections 5 to 7, appendix A.7).
+//! ACK frames: packets delivered and lost, RTT samples, congestion (RFC 9002 sections 5 to 7, appendix A.7).
 //!
 //! | order | RFC 9002 A.7 | here |
 //! | --- | --- | --- |
 //! | 1 | RTT sample | the same |
 //! | 2 | detect losses, reduce the window | the same |
-//! | 3 | packets acknowledged, window grows | the same; what grows are bytes sent after the recovery period began |
+//! | 3 | packets acknowledged, window grows | the same; only bytes sent after the start of the recovery period count |
 //! | 4 | PTO backoff is reset | the same |
 
 use super::{Connection, SpaceId, space_in};
@@ -21,14 +21,15 @@ use quiclab_core::quic::AckFrame;
 use quiclab_core::{Duration, Time, TransportEvent};
 use smallvec::SmallVec;
 
-/// A packet declared lost is known for so many PTO: its acknowledgement shows that the loss was spurious.
+/// Number of PTOs for which a packet declared lost is kept: its acknowledgement shows that the loss was
+/// spurious.
 const FORGOTTEN_AFTER_PTOS: u64 = 3;
 
 /// Results of an ACK frame.
 struct Processed {
     delivered: Delivered,
     summary: AckSummary,
-    /// Packets with marks that it reports.
+    /// Number of packets with marks that it reports.
     marked: u64,
     /// State of the path before it.
     prior_in_flight: u64,
@@ -38,7 +39,7 @@ struct Processed {
 /// Newly acknowledged packets, and the owners of their frames.
 struct Acknowledging<'a> {
     now: Time,
-    /// The largest number that the frame acknowledges.
+    /// Largest number that the frame acknowledges.
     largest: Option<u64>,
     ignores_late: bool,
     recovery_start: Option<Time>,
@@ -47,12 +48,12 @@ struct Acknowledging<'a> {
     streams: &'a mut Streams,
     delivered: Delivered,
     spurious: u64,
-    /// Packets that were ECN-capable.
+    /// Number of packets that were ECN-capable.
     capable: u64,
     is_challenge_acked: bool,
     /// Acknowledgements of this end that have arrived: path, and the largest number.
     acks_of_acks: SmallVec<[(u8, u64); 2]>,
-    /// The largest packet was declared lost, and its acknowledgement is ignored.
+    /// Whether the largest packet was declared lost and its acknowledgement is ignored.
     is_largest_late: bool,
 }
 
@@ -128,7 +129,7 @@ impl Connection {
         }
     }
 
-    /// Takes newly acknowledged packets out of a space, and tells the owners of their frames.
+    /// Removes newly acknowledged packets from a space, and notifies the owners of their frames.
     fn process_ack(
         &mut self,
         now: Time,
@@ -181,13 +182,13 @@ impl Connection {
             _ => acks_of_acks.iter().for_each(|(_, largest)| space.received.forget_up_to(*largest)),
         }
         if is_unanswered {
-            // the answer, which is sent just once (RFC 9000 section 13.3), may be lost
+            // the response, which is sent just once (RFC 9000 section 13.3), may be lost
             self.challenge(id.path());
         }
         Ok(Processed { delivered, summary, marked, prior_in_flight, recovery_start })
     }
 
-    /// RTT, losses, window and timers after an acknowledgement.
+    /// Updates RTT, losses, window and timers after an acknowledgement.
     fn react_to_ack(&mut self, now: Time, id: SpaceId, delay: Duration, work: Processed) {
         let Processed { mut delivered, summary, marked, prior_in_flight, recovery_start } = work;
         let path_index = id.path();
@@ -228,10 +229,10 @@ impl Connection {
         path.update_pacer(now, &mut self.operations);
     }
 
-    /// The controller of a path learns of its siblings.
+    /// Passes the state of all paths to the controller of a path.
     fn couple(&mut self, own: usize) {
         if self.paths.len() > 1 {
-            // those that were never used, and those that are given up, take no part
+            // paths that were never used or are abandoned are excluded
             let counts = |path: &Path| self.management.is_none() || path.managed.is_in_use();
             let in_use = |(number, path): &(usize, &Path)| *number == own || counts(path);
             let views: SmallVec<[PathView; 4]> =
@@ -241,12 +242,13 @@ impl Connection {
         }
     }
 
-    /// The delay that the peer states; that of Initial packets is ignored (RFC 9002 section 5.3).
+    /// Acknowledgement delay that the peer reports; that of Initial packets is ignored (RFC 9002 section
+    /// 5.3).
     fn ack_delay(&self, id: SpaceId, ack: &AckFrame) -> Duration {
         if matches!(id, SpaceId::Path(_)) { ack.delay } else { Duration::ZERO }
     }
 
-    /// Takes an RTT sample of a packet sent at `sent`, and returns it as congestion control sees it.
+    /// Takes an RTT sample of a packet sent at `sent`, and returns the sample for congestion control.
     fn sample_rtt(
         &mut self,
         now: Time,
@@ -276,7 +278,7 @@ impl Connection {
         path.rtt.on_sample(now, sample, delay, max_delay)
     }
 
-    /// The packet threshold of a plugin holds until the next acknowledgement.
+    /// Sets the packet threshold of a plugin, which applies until the next acknowledgement.
     #[cold]
     fn ask_packet_threshold(&mut self, now: Time, id: SpaceId) {
         let (number, losses) = (id.path(), self.paths[id.path()].spurious_losses);
@@ -297,8 +299,8 @@ impl Connection {
         }
     }
 
-    /// Whether the peer is known to have validated this end's address: a server always, a client with the
-    /// first acknowledgement of a Handshake or 1-RTT packet (RFC 9002 appendix A.6).
+    /// Whether the peer is known to have validated this end's address: always for a server, for a client from
+    /// the first acknowledgement of a Handshake or 1-RTT packet (RFC 9002 appendix A.6).
     pub(super) fn peer_has_validated(&self, acked: SpaceId) -> bool {
         self.role == quiclab_core::Role::Server
             || acked != SpaceId::Initial

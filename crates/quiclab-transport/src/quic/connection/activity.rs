@@ -2,7 +2,8 @@
 
 use quiclab_core::Time;
 
-/// "when a packet from its peer is received and processed successfully", and when the first ack-eliciting packet after it is sent.
+/// Time of the last restart of the idle timeout: "when a packet from its peer is received and processed
+/// successfully", and when the first ack-eliciting packet after it is sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Activity {
     at: Time,
@@ -10,22 +11,22 @@ pub(super) struct Activity {
 }
 
 impl Activity {
-    /// When the idle timeout was restarted.
+    /// Time at which the idle timeout was restarted.
     pub(super) fn at(&self) -> Time {
         self.at
     }
 
-    /// The connection begins.
+    /// Starts with the connection.
     pub(super) fn begin(&mut self, now: Time) {
         self.at = now;
     }
 
-    /// Something is received.
+    /// Handles a received packet.
     pub(super) fn on_received(&mut self, now: Time) {
         (self.at, self.has_sent) = (now, false);
     }
 
-    /// An ack-eliciting packet is sent.
+    /// Handles an ack-eliciting packet that is sent.
     pub(super) fn on_sent(&mut self, now: Time) {
         if !self.has_sent {
             (self.at, self.has_sent) = (now, true);

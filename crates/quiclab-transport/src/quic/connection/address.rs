@@ -1,31 +1,31 @@
-//! Validation of the client's address, and how much may be sent before it (RFC 9000 section 8.1).
+//! Validation of the client's address, and the limit on bytes sent before it (RFC 9000 section 8.1).
 
 /// Bytes of UDP payload in both directions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AddressValidation {
-    /// Clients count servers as validated; gQUIC has no such limit.
+    /// Whether the address is validated: clients regard servers as validated; gQUIC has no such limit.
     is_validated: bool,
     received: u64,
     sent: u64,
 }
 
 impl AddressValidation {
-    /// Nothing is sent or received.
+    /// Makes the state before anything is sent or received.
     pub(super) const fn new(is_validated: bool) -> Self {
         Self { is_validated, received: 0, sent: 0 }
     }
 
-    /// The client owns its address.
+    /// Marks the address as validated.
     pub(super) fn validate(&mut self) {
         self.is_validated = true;
     }
 
-    /// A datagram arrives.
+    /// Handles a received datagram.
     pub(super) fn on_received(&mut self, bytes: u64) {
         self.received += bytes;
     }
 
-    /// A packet leaves.
+    /// Handles a packet that is sent.
     pub(super) fn on_sent(&mut self, bytes: u64) {
         self.sent += bytes;
     }
@@ -35,7 +35,8 @@ impl AddressValidation {
         self.sent > 0
     }
 
-    /// Bytes that a datagram of at most `full` may have: `factor` times the bytes received in all; 0: no limit.
+    /// Maximum size of a datagram of at most `full` bytes: `factor` times the total bytes received, less
+    /// those sent; factor 0: no limit.
     pub(super) fn room(&self, full: u64, factor: u64) -> u64 {
         if self.is_validated || factor == 0 {
             return full;

@@ -1,5 +1,4 @@
-//! The frames of a packet, in the order in which they are put there: ACK, CRYPTO, control frames, DATAGRAM,
-//! STREAM.
+//! Frames of a packet, in the order in which they are added: ACK, CRYPTO, control frames, DATAGRAM, STREAM.
 
 use super::send::{Assembled, MIN_INITIAL_BYTES};
 use super::{Connection, Datagram, SpaceId};
@@ -15,13 +14,14 @@ use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket, Wire};
 use quiclab_core::{PacketSpace, Role, Time};
 use smallvec::SmallVec;
 
-/// Bytes of a NEW_CONNECTION_ID frame with an ID of 8 bytes; HANDSHAKE_DONE and ACK_FREQUENCY fit into as many.
+/// Length in bytes of a NEW_CONNECTION_ID frame with an ID of 8 bytes; HANDSHAKE_DONE and ACK_FREQUENCY are
+/// not longer.
 const ID_FRAME: usize = 28;
-/// Lengths from here on take four bytes (RFC 9000 section 16).
+/// Smallest length whose encoding has four bytes (RFC 9000 section 16).
 const LONG_FIELD: usize = 1 << 14;
-/// Bytes of PATH_CHALLENGE and PATH_RESPONSE.
+/// Length in bytes of PATH_CHALLENGE and PATH_RESPONSE.
 const VALIDATION_FRAME: usize = 9;
-/// Fewer bytes than this hold no frame with data.
+/// Minimum space in bytes for a frame with data.
 const MIN_DATA_BYTES: usize = 8;
 
 /// Frames that are being collected.
@@ -30,7 +30,7 @@ pub(super) struct Frames {
     content: Content,
     pub(super) left: usize,
     wire: Wire,
-    /// Something other than unreliable datagrams is in it.
+    /// Whether it has frames other than unreliable datagrams.
     reliable: bool,
 }
 
@@ -45,24 +45,24 @@ impl Frames {
 
 /// Limits of a packet's content.
 struct Allowance {
-    /// Bytes.
+    /// Maximum bytes.
     room: usize,
-    /// Window and pacer let frames go that need them.
+    /// Whether window and pacer permit frames that need them.
     permit: bool,
     probes: u32,
     must_acknowledge: bool,
-    /// Datagrams leave whatever the window says.
+    /// Whether datagrams are sent regardless of the window.
     free_datagrams: bool,
 }
 
 impl Connection {
-    /// The level of the CRYPTO frames of a space; gQUIC has all of them in its only one.
+    /// Level of the CRYPTO frames of a space; gQUIC has all of them in its only space.
     pub(super) fn crypto_level(&self, id: SpaceId) -> Level {
         if self.config.quic.version == QuicVersion::Gquic37 { Level::Initial } else { id.level() }
     }
 
-    /// What kind of packet a space sends now; `None`: there are no keys. In gQUIC the handshake has packets of
-    /// its own, that the peer can read before it has the keys for data.
+    /// Type of packet that a space sends now; `None`: there are no keys. In gQUIC the handshake has separate
+    /// packets, which the peer can read before it has the keys for data.
     fn packet_space(&self, id: SpaceId) -> Option<PacketSpace> {
         let gquic = self.config.quic.version == QuicVersion::Gquic37;
         let candidates: &[PacketSpace] = match id {
@@ -75,7 +75,7 @@ impl Connection {
         space.or_else(|| gquic.then(|| self.handshake.space(Level::Initial)))
     }
 
-    /// Whether anything that needs the window waits.
+    /// Whether frames that need the window are waiting.
     pub(super) fn wants_to_send(&self) -> bool {
         let application = self.can_send_application()
             && (self.streams.wants_to_send()
@@ -91,8 +91,8 @@ impl Connection {
         takes_crypto && self.crypto[level as usize].wants_to_send(self.handshake.queued(level))
     }
 
-    /// A packet of at most `room` bytes with what waits in a space, of at most `permit` if it needs window and
-    /// pacer, is added to `datagram`; `None`: nothing that may leave, nothing is added.
+    /// Adds a packet of at most `room` bytes with waiting frames of a space to `datagram`, of at most
+    /// `permit` bytes if it needs window and pacer; `None`: no frame may be sent, and nothing is added.
     pub(super) fn packet(
         &mut self,
         now: Time,
@@ -152,7 +152,8 @@ impl Connection {
         Some(Assembled { id, content, length, in_flight })
     }
 
-    /// Limits of a packet of at most `room` bytes, with `overhead` besides its frames; `None`: nothing may leave.
+    /// Limits of a packet of at most `room` bytes, with `overhead` besides its frames; `None`: nothing may be
+    /// sent.
     fn allowance(
         &mut self,
         now: Time,
@@ -168,11 +169,11 @@ impl Connection {
             (SpaceId::Path(path), Some(length)) => self.datagram_is_free(now, path, length),
             _ => false,
         };
-        // a server that cannot pad its Initial packet waits for more bytes of the client
+        // a server that cannot pad its Initial packet waits for more bytes from the client
         let pads = self.role == Role::Server && self.config.fixed.pads_server;
         let waits = pads && id == SpaceId::Initial && room < MIN_INITIAL_BYTES;
         let (permit, probes) = if waits { (0, 0) } else { (permit, probes) };
-        // a probe leaves whatever window and pacer say
+        // a probe is sent regardless of window and pacer
         let bytes = if probes > 0 { room } else { permit };
         let permit = bytes > overhead + MIN_DATA_BYTES;
         let room = if permit { room.min(bytes) } else { room };
@@ -181,7 +182,7 @@ impl Connection {
         leaves.then_some(Allowance { room, permit, probes, must_acknowledge, free_datagrams })
     }
 
-    /// Everything but acknowledgements.
+    /// Adds all frames other than acknowledgements.
     fn put_frames(
         &mut self,
         now: Time,
@@ -219,8 +220,8 @@ impl Connection {
         }
     }
 
-    /// The packet has only acknowledgements: a probe gets data in flight, or a PING, which an acknowledgement gets if it
-    /// `asks` for one itself.
+    /// Adds data in flight or a PING to a probe that has only acknowledgements, and a PING to an
+    /// acknowledgement if `asks` is set.
     fn put_probe(
         &mut self,
         now: Time,
@@ -234,7 +235,7 @@ impl Connection {
         if probes > 0 && has_data(packet_space) && self.probe_data(id, frames.left) {
             self.put_data(now, frames);
         }
-        // next to an acknowledgement that fills the packet there is no room for it
+        // an acknowledgement that fills the packet leaves no room for it
         let fits = frames.frames.len() == before && frames.left > 0;
         if fits && (probes > 0 || asks(self, frames)) {
             frames.frames.push(QuicFrame::Ping);
@@ -242,8 +243,8 @@ impl Connection {
         }
     }
 
-    /// A probe has nothing new to send: data in flight are sent again, in each of the packets of a probe timeout (RFC 9002
-    /// section 6.2.4). Whether there are any.
+    /// Queues data in flight again for a probe without new data, in each of the packets of a probe timeout
+    /// (RFC 9002 section 6.2.4). Returns whether there are any.
     #[cold]
     fn probe_data(&mut self, id: SpaceId, left: usize) -> bool {
         let Fixed { probes_carry_data, probes_repeat_data, stream_length_always, .. } = self.config.fixed;
@@ -254,8 +255,8 @@ impl Connection {
             && self.streams.probe(probes_repeat_data, room)
     }
 
-    /// The acknowledgements that are due or may ride along: those of the packet's own space, but where other paths
-    /// have theirs sent on this one. Returns the spaces that are acknowledged.
+    /// Adds the acknowledgements that are due or may be bundled: those of the packet's own space, and those
+    /// of paths that send theirs on this one. Returns the spaces that are acknowledged.
     fn put_acks(
         &mut self,
         now: Time,
@@ -267,7 +268,7 @@ impl Connection {
         spaces.filter(|id| self.put_ack(now, (*id, carrier), packet_space, frames)).collect()
     }
 
-    /// An ACK frame for a space, if one is due or may ride along; whether there is one.
+    /// Adds an ACK frame for a space if one is due or may be bundled; returns whether there is one.
     fn put_ack(
         &mut self,
         now: Time,
@@ -279,7 +280,8 @@ impl Connection {
         let ride = !self.config.fixed.acks_only_when_due;
         // RFC 9000 section 12.4; in gQUIC all packets have them
         let forbidden = packet_space == PacketSpace::ZeroRtt && self.config.quic.version == QuicVersion::V1;
-        // one that is due goes first, alone if need be; one that is only bundled must not push a datagram out
+        // one that is due precedes other frames, alone if necessary; one that is only bundled must not
+        // displace a datagram
         let reserved = if must { 0 } else { self.reserved_for_datagram(carrier) };
         let managed = self.management.is_some();
         let Some(space) = self.space(id) else { return false };
@@ -294,7 +296,7 @@ impl Connection {
             _ => None,
         };
         if frames.wire == Wire::Gquic37 || ack.path.is_some() {
-            // blocks of gQUIC are not as long as ranges of version 1, PATH_ACK is longer than ACK
+            // blocks of gQUIC and ranges of version 1 differ in length, PATH_ACK is longer than ACK
             ack.ranges.truncate(ack.fit(frames.wire, room));
             if ack.ranges.is_empty() {
                 return false;
@@ -345,7 +347,7 @@ impl Connection {
         }
     }
 
-    /// What validates a path, and shows the peer that it works; whether there is any.
+    /// Adds frames that validate a path, and show the peer that it works; returns whether there are any.
     fn put_validation(&mut self, path: usize, frames: &mut Frames) -> bool {
         let before = frames.frames.len();
         if frames.left >= VALIDATION_FRAME
@@ -357,7 +359,8 @@ impl Connection {
             && let Some((frame, sent)) = self.path_validation.take_response(path)
         {
             frames.push(frame, sent);
-            // the sender of a response has seen that the path carries packets; with management it waits for one itself
+            // the sender of a response knows that the path works; with management it waits for a response
+            // itself
             self.paths[path].usable |= self.management.is_none();
         }
         frames.frames.len() > before
@@ -394,7 +397,8 @@ impl Connection {
         }
     }
 
-    /// The first one may leave, because of `permit` or because it is free; each further one must be free.
+    /// Adds datagrams: the first one may be sent because of `permit` or because it is free of the window;
+    /// each further one must be free.
     fn put_datagrams(&mut self, now: Time, path: usize, permit: bool, frames: &mut Frames) {
         if !self.datagrams.may_take(path) {
             return;
@@ -421,7 +425,7 @@ impl Connection {
         }
     }
 
-    /// Whether a DATAGRAM frame leaves whatever the window says.
+    /// Whether a DATAGRAM frame is sent regardless of the window.
     fn datagram_is_free(&mut self, now: Time, number: usize, length: u16) -> bool {
         let native = !self.config.quic.datagram_congestion_control || !self.datagrams.kind().controlled;
         if !self.operations.has(Operation::DatagramMayLeave) {
@@ -440,7 +444,7 @@ impl Connection {
         self.operations.run(Operation::DatagramMayLeave, inputs, || f64::from(u8::from(native))) == 1.0
     }
 
-    /// The stream that a plugin wants to send next; `None`: none has anything to send.
+    /// Stream that a plugin selects to send next; `None`: none has data to send.
     #[cold]
     fn asked_stream(&mut self, now: Time) -> Option<StreamId> {
         let ready = self.streams.ready()?;
@@ -492,10 +496,11 @@ const fn has_data(space: PacketSpace) -> bool {
     matches!(space, PacketSpace::ZeroRtt | PacketSpace::OneRtt)
 }
 
-/// What the Length field of a frame takes that fills `left` bytes.
+/// Size of the Length field of a frame that fills `left` bytes.
 const fn length_field(left: usize) -> usize {
     if left < LONG_FIELD { 2 } else { 4 }
 }
 
-/// Header with the longest connection ID and number, and the tag of a 1-RTT packet.
+/// Maximum overhead in bytes: header with the longest connection ID and number, and the tag of a 1-RTT
+/// packet.
 pub(in crate::quic) const MAX_OVERHEAD: usize = 1 + 20 + 4 + 16;

@@ -1,32 +1,32 @@
-//! What the carrier of a tunnel asks a connection, and does to it: the tunnel chooses the path of each datagram and
-//! keeps what waits, so a datagram is given only when it leaves at once.
+//! Interface of a connection to the carrier of a tunnel: the tunnel chooses the path of each datagram and
+//! keeps waiting ones, so a datagram is passed only when it is sent at once.
 
 use super::{Connection, Datagram, Kind, SpaceId, State};
 use crate::congestion::fixed::Fixed;
 use quiclab_core::scheduler::PathState;
 use quiclab_core::{ByteCount, Time};
 
-/// Frame type and length of a DATAGRAM frame with up to 16 383 bytes.
+/// Bytes of frame type and length of a DATAGRAM frame with up to 16 383 bytes.
 const FRAME_HEADER: u64 = 3;
 
 impl Connection {
-    /// The window of `path` is `bytes` and stays so.
+    /// Sets a constant window of `bytes` for `path`.
     pub(in crate::quic) fn set_fixed_window(&mut self, path: usize, bytes: u64) {
         self.paths[path].controller = Box::new(Fixed::new(bytes));
     }
 
-    /// Datagrams on `path` have `bytes` at most.
+    /// Sets the maximum size of datagrams on `path`.
     pub(in crate::quic) fn set_datagram_size(&mut self, path: usize, bytes: u64) {
         self.paths[path].set_datagram(bytes);
     }
 
-    /// Probe timeouts in a row on `path`; `None` while it carries nothing anyway.
+    /// Number of consecutive probe timeouts on `path`; `None` while it carries no data.
     pub(in crate::quic) fn path_timeouts(&self, path: usize) -> Option<u32> {
         let path = &self.paths[path];
         (self.is_ready() && path.usable).then(|| path.pto.count())
     }
 
-    /// What a scheduler may know of `path`, where the best of all paths has had `least` probe timeouts in a row.
+    /// State of `path` for a scheduler; `least`: consecutive probe timeouts of the best of all paths.
     pub(in crate::quic) fn path_state(&self, now: Time, path: usize, least: Option<u32>) -> PathState {
         let this = &self.paths[path];
         let in_flight = this.in_flight + self.pending(path);
@@ -39,7 +39,7 @@ impl Connection {
         }
     }
 
-    /// Bytes of the packet that the datagrams which wait for `path` will be in; 0 if none do.
+    /// Size in bytes of the packet for the datagrams that wait for `path`; 0 if none do.
     fn pending(&self, path: usize) -> u64 {
         let frames = self.datagrams.waiting_for(path);
         match frames.map(|datagram| u64::from(datagram.length) + FRAME_HEADER).sum::<u64>() {
@@ -48,8 +48,8 @@ impl Connection {
         }
     }
 
-    /// Whether a datagram leaves on `path` with the next packet there: window and pacer let a full packet go, or it is
-    /// not `controlled`, or it fits into the one that waits already.
+    /// Whether a datagram is sent on `path` with its next packet: window and pacer permit a full packet, or
+    /// it is not `controlled`, or it fits into the packet that already waits.
     fn takes(&self, now: Time, path: usize, length: u16, kind: Kind) -> bool {
         let full = self.paths[path].datagram();
         if self.state != State::Open || u64::from(length) + FRAME_HEADER + self.short_overhead() > full {
@@ -58,41 +58,42 @@ impl Connection {
         match self.pending(path) {
             0 if kind.controlled => self.path_state(now, path, None).is_open(),
             0 => self.path_timeouts(path).is_some(),
-            // a packet has datagrams of one kind: those that are controlled must not leave without a window
+            // a packet has datagrams of one kind: those that are controlled must not be sent without a window
             _ if self.datagrams.kind() != kind => false,
             pending => pending + u64::from(length) + FRAME_HEADER <= full,
         }
     }
 
-    /// Datagrams that were given up because their path failed before they could leave.
+    /// Number of datagrams that were dropped because their path failed before they could be sent.
     pub(in crate::quic) fn dropped_datagrams(&self) -> u64 {
         self.datagrams.dropped()
     }
 
-    /// Whether an acknowledgement leaves on `path` now.
+    /// Whether an acknowledgement is sent on `path` now.
     pub(in crate::quic) fn acknowledges(&self, now: Time, path: usize) -> bool {
         self.must_acknowledge(now, SpaceId::Path(path))
     }
 
-    /// Longest payload of a datagram on `path`; `None` while it carries none.
+    /// Maximum payload of a datagram on `path`; `None` while it carries none.
     pub(in crate::quic) fn largest_datagram(&self, path: usize) -> Option<u16> {
         let room = self.paths[path].datagram() - self.short_overhead() - FRAME_HEADER;
         self.path_timeouts(path).map(|_| room as u16)
     }
 
-    /// Bytes that an acknowledgement on `path` must leave free for the datagram that waits for it.
+    /// Bytes that an acknowledgement must leave free for the datagram that waits for its path.
     pub(super) fn reserved_for_datagram(&self, id: SpaceId) -> usize {
         let SpaceId::Path(path) = id else { return 0 };
         let first = self.datagrams.waiting_for(path).next();
         first.map_or(0, |first| usize::from(first.length) + FRAME_HEADER as usize)
     }
 
-    /// Short header with the longest packet number, and tag (RFC 9000 section 17.3.1).
+    /// Bytes of the short header with the longest packet number, and of the tag (RFC 9000 section 17.3.1).
     fn short_overhead(&self) -> u64 {
         1 + u64::from(self.peer.connection_id_length) + 4 + 16
     }
 
-    /// A datagram for `path`, which leaves with the next packet there; `false`: there is no room, or it is too long.
+    /// Queues a datagram for `path`, which is sent with its next packet; `false`: there is no room, or it is
+    /// too long.
     pub(in crate::quic) fn send_datagram_on(
         &mut self,
         now: Time,
@@ -108,7 +109,7 @@ impl Connection {
         true
     }
 
-    /// Whether more datagrams wait outside.
+    /// Sets whether more datagrams wait in the tunnel.
     pub(in crate::quic) fn set_backlogged(&mut self, backlogged: bool) {
         self.datagrams.set_backlogged(backlogged);
     }

@@ -1,10 +1,10 @@
 //! Reason for which a connection was closed (RFC 9000 sections 10.2 and 20.1).
 
-/// INTERNAL_ERROR and PROTOCOL_VIOLATION.
+/// Error codes INTERNAL_ERROR and PROTOCOL_VIOLATION.
 pub(super) const INTERNAL_ERROR: u64 = 0x01;
 pub(super) const PROTOCOL_VIOLATION: u64 = 0x0a;
 
-/// The first reason, and the error code of this end's CONNECTION_CLOSE.
+/// First reason, and error code of this end's CONNECTION_CLOSE.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Closure {
     failure: Option<String>,
@@ -23,24 +23,24 @@ impl Closure {
         self.code
     }
 
-    /// The peer's application has closed it.
+    /// Whether the peer's application has closed it.
     pub(super) const fn is_by_peer(&self) -> bool {
         self.is_by_peer
     }
 
-    /// The connection fails, for the first time or again.
+    /// Records a failure; only the first reason is kept.
     pub(super) fn fail(&mut self, reason: impl FnOnce() -> String) {
         self.failure.get_or_insert_with(reason);
     }
 
-    /// The same, and the peer is told an error code.
+    /// Records a failure with an error code for the peer.
     pub(super) fn fail_with(&mut self, code: u64, reason: impl FnOnce() -> String) {
         self.fail(reason);
         self.code = code;
     }
 
-    /// CONNECTION_CLOSE arrives. NO_ERROR of the transport is the application's: it closes before it can say so (section
-    /// 10.2.3).
+    /// Handles CONNECTION_CLOSE. NO_ERROR of the transport means a close by the application before it can
+    /// send its own code (section 10.2.3).
     pub(super) fn on_closed_by_peer(&mut self, error_code: u64) {
         if error_code == 0 {
             self.is_by_peer = true;

@@ -2,7 +2,7 @@
 
 use crate::quic::sent::SentFrame;
 
-/// HANDSHAKE_DONE, NEW_CONNECTION_ID and ACK_FREQUENCY.
+/// Queue of HANDSHAKE_DONE, NEW_CONNECTION_ID and ACK_FREQUENCY.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ControlFrames {
     handshake_done: bool,
@@ -17,39 +17,39 @@ impl ControlFrames {
         self.handshake_done || self.new_connection_ids > 0 || self.ack_frequency.is_some()
     }
 
-    /// HANDSHAKE_DONE is to be sent.
+    /// Queues HANDSHAKE_DONE.
     pub(super) fn add_handshake_done(&mut self) {
         self.handshake_done = true;
     }
 
-    /// So many connection IDs are to be issued.
+    /// Sets the number of connection IDs to be issued.
     pub(super) fn set_new_connection_ids(&mut self, count: u8) {
         self.new_connection_ids = count;
     }
 
-    /// ACK_FREQUENCY with this sequence number is to be sent; `None`: no such frame.
+    /// Queues ACK_FREQUENCY with this sequence number; `None`: no such frame.
     pub(super) fn set_ack_frequency(&mut self, sequence: Option<u64>) {
         self.ack_frequency = sequence;
     }
 
-    /// Whether HANDSHAKE_DONE is sent now.
+    /// Takes HANDSHAKE_DONE; returns whether it is sent now.
     pub(super) fn take_handshake_done(&mut self) -> bool {
         std::mem::take(&mut self.handshake_done)
     }
 
-    /// Sequence number of the ACK_FREQUENCY that is sent now.
+    /// Takes the sequence number of the ACK_FREQUENCY that is sent now.
     pub(super) fn take_ack_frequency(&mut self) -> Option<u64> {
         self.ack_frequency.take()
     }
 
-    /// Sequence number of the NEW_CONNECTION_ID that is sent now.
+    /// Takes the sequence number of the NEW_CONNECTION_ID that is sent now.
     pub(super) fn take_new_connection_id(&mut self) -> Option<u64> {
         let left = self.new_connection_ids.checked_sub(1)?;
         self.new_connection_ids = left;
         Some(u64::from(left) + 1)
     }
 
-    /// A frame is lost. Returns whether it is one of these, which is sent again.
+    /// Handles a lost frame. Returns whether it is one of these, which is sent again.
     pub(super) fn on_lost(&mut self, frame: &SentFrame) -> bool {
         match frame {
             SentFrame::HandshakeDone => self.handshake_done = true,

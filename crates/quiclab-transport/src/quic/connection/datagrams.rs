@@ -1,14 +1,15 @@
-//! Unreliable datagrams (RFC 9221) that wait for a packet, and those that have arrived.
+//! Queues of unreliable datagrams (RFC 9221) to be sent, and received.
 
 use crate::workload::Datagram;
 use std::collections::VecDeque;
 
-/// Properties that the datagrams of a packet share.
+/// Properties common to the datagrams of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::quic) struct Kind {
-    /// Otherwise the packet needs no window, and does not count as in flight.
+    /// Whether congestion control applies: otherwise the packet needs no window, and does not count as in
+    /// flight.
     pub(in crate::quic) controlled: bool,
-    /// The packet may be ECN-capable.
+    /// Whether the packet may be ECN-capable.
     pub(in crate::quic) capable: bool,
 }
 
@@ -22,23 +23,23 @@ impl Default for Kind {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Datagrams {
     waiting: VecDeque<Datagram>,
-    /// The only path that they take: that of the tunnel's choice; `None`: any.
+    /// Only path for them, chosen by the tunnel; `None`: any.
     path: Option<usize>,
-    /// Properties of those that wait.
+    /// Properties of waiting datagrams.
     kind: Kind,
-    /// More wait outside, for room on some path.
+    /// Whether more wait in the tunnel for room on any path.
     is_backlogged: bool,
     arrived: VecDeque<Datagram>,
     dropped: u64,
 }
 
 impl Datagrams {
-    /// A datagram of the application waits.
+    /// Queues a datagram of the application.
     pub(super) fn push(&mut self, datagram: Datagram) {
         self.waiting.push_back(datagram);
     }
 
-    /// A datagram of a tunnel waits for `path`. What has not left by now was for a path that has failed meanwhile.
+    /// Queues a datagram of a tunnel for `path`. Datagrams not sent by now were for a path that has failed.
     pub(super) fn push_on(&mut self, path: usize, kind: Kind, datagram: Datagram) {
         if self.path != Some(path) {
             self.dropped += self.waiting.len() as u64;
@@ -48,63 +49,63 @@ impl Datagrams {
         self.waiting.push_back(datagram);
     }
 
-    /// More wait outside, or not.
+    /// Sets whether more wait in the tunnel.
     pub(super) fn set_backlogged(&mut self, backlogged: bool) {
         self.is_backlogged = backlogged;
     }
 
-    /// Whether any waits, here or outside.
+    /// Whether any waits, here or in the tunnel.
     pub(super) fn wants_to_send(&self) -> bool {
         !self.waiting.is_empty() || self.is_backlogged
     }
 
-    /// The next one.
+    /// Next datagram to send.
     pub(super) fn front(&self) -> Option<&Datagram> {
         self.waiting.front()
     }
 
-    /// The next one leaves.
+    /// Removes the next datagram, which is sent.
     pub(super) fn pop(&mut self) {
         self.waiting.pop_front();
     }
 
-    /// The next one is given up.
+    /// Drops the next datagram.
     pub(super) fn drop_front(&mut self) {
         self.pop();
         self.dropped += 1;
     }
 
-    /// Whether they may take `path`.
+    /// Whether they may be sent on `path`.
     pub(super) fn may_take(&self, path: usize) -> bool {
         self.path.is_none_or(|chosen| chosen == path)
     }
 
-    /// Those that wait for `path` because a tunnel has chosen it.
+    /// Datagrams that wait for `path` because a tunnel has chosen it.
     pub(super) fn waiting_for(&self, path: usize) -> impl Iterator<Item = &Datagram> {
         (self.path == Some(path)).then_some(&self.waiting).into_iter().flatten()
     }
 
-    /// Properties of those that wait.
+    /// Properties of waiting datagrams.
     pub(super) fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Payload of those that wait in bytes.
+    /// Payload of waiting datagrams in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.waiting.iter().map(|datagram| u64::from(datagram.length)).fold(0, u64::saturating_add)
     }
 
-    /// Datagrams that were given up.
+    /// Number of datagrams that were dropped.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// A datagram arrives.
+    /// Queues a received datagram.
     pub(super) fn on_arrived(&mut self, datagram: Datagram) {
         self.arrived.push_back(datagram);
     }
 
-    /// The next one for the application.
+    /// Takes the next received datagram for the application.
     pub(super) fn next_arrived(&mut self) -> Option<Datagram> {
         self.arrived.pop_front()
     }

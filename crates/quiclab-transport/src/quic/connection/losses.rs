@@ -1,4 +1,4 @@
-//! Losses: packets that are declared lost, frames that are sent again, congestion (RFC 9002 sections 6.1 and 7, appendix A.10).
+//! Losses: packets declared lost, frames sent again, congestion (RFC 9002 sections 6.1 and 7, appendix A.10).
 
 use super::control_frames::ControlFrames;
 use super::{Connection, SpaceId, space_in};
@@ -14,20 +14,20 @@ use crate::recovery::threshold::Lost;
 use quiclab_core::{PacketSpace, Time};
 use smallvec::SmallVec;
 
-/// Result of a detection of losses.
+/// Result of loss detection.
 #[derive(Debug, Default)]
 struct Losses {
     packets: u64,
-    /// Those of them that counted as in flight.
+    /// Bytes of those that counted as in flight.
     in_flight: u64,
     bytes: u64,
-    /// When the newest of them was sent that congestion control is to know of (`quic.datagram_back_off`).
+    /// Send time of the newest of them that counts for congestion control (`quic.datagram_back_off`).
     newest: Option<Time>,
     persistent: bool,
 }
 
 impl Losses {
-    /// A packet is lost; `counts`: congestion control is to know of it.
+    /// Adds a lost packet; `counts`: whether it counts for congestion control.
     fn add(&mut self, lost: &Lost, counts: bool) {
         self.packets += 1;
         self.bytes += lost.packet.bytes;
@@ -40,7 +40,7 @@ impl Losses {
     }
 }
 
-/// The owners of frames, which send again what is lost of them.
+/// Owners of frames, which retransmit lost ones.
 struct Owners<'a> {
     crypto: &'a mut CryptoStream,
     streams: &'a mut Streams,
@@ -48,7 +48,7 @@ struct Owners<'a> {
     lost: LostFrames,
 }
 
-/// Lost frames that the connection itself sends again.
+/// Lost frames that the connection itself retransmits.
 #[derive(Debug, Default)]
 struct LostFrames {
     has_challenge: bool,
@@ -71,12 +71,12 @@ impl Owners<'_> {
 }
 
 impl Connection {
-    /// Declares lost what is lost now in a space, and reduces the window for it; returns the bytes lost.
+    /// Declares packets of a space lost, and reduces the window; returns the bytes lost.
     pub(super) fn detect_lost(&mut self, now: Time, id: SpaceId) -> u64 {
         self.declare_lost(now, id, false)
     }
 
-    /// The same; with `crypto_packets` it is what carries CRYPTO frames, and nothing else.
+    /// Declares packets of a space lost; with `crypto_packets` those with CRYPTO frames only.
     pub(super) fn declare_lost(&mut self, now: Time, id: SpaceId, crypto_packets: bool) -> u64 {
         let (losses, lost) = self.find_lost(now, id, crypto_packets);
         if losses.packets == 0 {
@@ -107,7 +107,7 @@ impl Connection {
         losses.bytes
     }
 
-    /// Takes lost packets out of a space, and gives their frames back to their owners.
+    /// Removes lost packets from a space, and returns their frames to their owners.
     fn find_lost(&mut self, now: Time, id: SpaceId, crypto_packets: bool) -> (Losses, LostFrames) {
         let level = self.crypto_level(id);
         let max_ack_delay = self.peer_max_ack_delay();
@@ -122,7 +122,7 @@ impl Connection {
         let Some(space) = space_in(id, handshake_spaces, space) else { return (losses, lost) };
         let Space { sent, persistent, .. } = space;
         let mut owners = Owners { crypto: &mut crypto[level as usize], streams, control, lost };
-        // of an abandoned path, what was in flight then has been sent again
+        // frames in flight on an abandoned path have been sent again
         let resent = if matches!(managed.stage, Stage::Abandoned { .. }) { *left_up_to } else { 0 };
         let each = |lost: &Lost, content: &Content| {
             let (packet, position) = (&lost.packet, lost.packet.position);
@@ -156,13 +156,13 @@ impl Connection {
         (losses, owners.lost)
     }
 
-    /// Frames in flight on a path that may have failed, or that is given up, are sent again on the others; their packets stay
-    /// in flight here.
+    /// Sends frames in flight on a path that may have failed, or is abandoned, again on the others; their
+    /// packets remain in flight here.
     pub(super) fn leave_path(&mut self, path: usize, given_up: bool) {
         let level = self.crypto_level(SpaceId::Path(path));
         let Self { paths, streams, crypto, control, .. } = self;
         let path = &mut paths[path];
-        // unless the path is in use, another takes the crypto stream; validation is the path's own
+        // unless the path is in use, another carries the crypto stream; validation belongs to the path
         let stays = path.usable && !given_up;
         let lost = LostFrames::default();
         let mut owners = Owners { crypto: &mut crypto[level as usize], streams, control, lost };
@@ -170,7 +170,7 @@ impl Connection {
             let is_left = packet.position < path.left_up_to;
             for frame in content {
                 let is_crypto = matches!(frame, SentFrame::Crypto { .. });
-                // crypto data have stayed with a path that was left before
+                // crypto data have remained on a path that was left before
                 if is_crypto && given_up || !(is_left || is_crypto && stays) {
                     owners.on_lost(frame);
                 }

@@ -1,13 +1,13 @@
-//! Paths that are opened, ranked and closed with the frames of draft-ietf-quic-multipath-21.
+//! Path management: paths are opened, ranked and closed with the frames of draft-ietf-quic-multipath-21.
 //!
 //! | | draft | here |
 //! | --- | --- | --- |
-//! | who opens a path | the client (section 3) | the client, when its plan says and both ends have issued connection IDs |
+//! | who opens a path | the client (section 3) | the client, as in its plan, when both ends have issued connection IDs |
 //! | validation | each end validates the other's address; three times the bytes received before (section 3.1) | the same; given up after three times the larger PTO of the first path and of a new one (RFC 9000 section 8.2.4) |
 //! | status | a preference (section 3.3) | followed: a backup path is used only if no available one works |
-//! | a path that does not answer | an end that moves to a backup path "is RECOMMENDED to update its own path state signaling" (section 3.3) | PATH_STATUS_BACKUP, and PATH_STATUS_AVAILABLE when it answers again |
+//! | a path that does not respond | an end that moves to a backup path "is RECOMMENDED to update its own path state signaling" (section 3.3) | PATH_STATUS_BACKUP, and PATH_STATUS_AVAILABLE when it responds again |
 //! | the last path | CONNECTION_CLOSE, or a new path (section 3.4) | CONNECTION_CLOSE |
-//! | PATH_ACK | on any path (section 5.5) | as `multipath.acknowledgements` says; of abandoned paths at once, on another |
+//! | PATH_ACK | on any path (section 5.5) | as set by `multipath.acknowledgements`; of abandoned paths at once, on another |
 //! | key update, migration, several tuples of a path | yes | not modelled |
 
 use super::send::MIN_ROOM;
@@ -16,11 +16,11 @@ use crate::options::{AckPath, PathAction, PathPlan, PathStatus, PlannedPath};
 use crate::quic::managed::{APPLICATION_ABANDON_PATH, Management, Notice, PATH_UNSTABLE_OR_POOR, Stage};
 use quiclab_core::{Duration, Role, Time};
 
-/// RFC 9000 section 8.2.4, and section 3.4 of the draft: how many PTO.
+/// Number of PTOs in RFC 9000 section 8.2.4, and in section 3.4 of the draft.
 pub(super) const PTOS: u64 = 3;
 
 impl Connection {
-    /// Both ends manage their paths: from the end of the handshake on.
+    /// Starts path management at the end of the handshake, if both ends support it.
     pub(super) fn begin_management(&mut self, now: Time) -> bool {
         let Some((options, peer_max)) = self.config.multipath.zip(self.peer.max_path_id) else {
             return false;
@@ -36,12 +36,12 @@ impl Connection {
         true
     }
 
-    /// Packets may be sent on `path`.
+    /// Whether packets may be sent on `path`.
     pub(super) fn is_sendable(&self, path: usize) -> bool {
         self.management.is_none() || self.paths[path].managed.is_sendable()
     }
 
-    /// The first path in use: what belongs to no path takes it.
+    /// First path in use, for frames that belong to no path.
     pub(super) fn first_path(&self) -> usize {
         if self.management.is_none() {
             return 0;
@@ -49,7 +49,7 @@ impl Connection {
         self.paths.iter().position(|path| path.managed.is_in_use()).unwrap_or(0)
     }
 
-    /// The path that carries acknowledgements of packets of `path`; `None`: they cannot be sent now.
+    /// Path that carries acknowledgements of packets of `path`; `None`: they cannot be sent now.
     pub(super) fn path_of_acks(&self, path: usize) -> Option<usize> {
         let Some(management) = &self.management else { return Some(path) };
         let managed = &self.paths[path].managed;
@@ -66,18 +66,18 @@ impl Connection {
         (0..self.paths.len()).filter(works).min_by_key(rank)
     }
 
-    /// A probe timeout of a path, without backoff.
+    /// Probe timeout of a path, without backoff.
     pub(super) fn pto_of(&self, path: usize) -> Duration {
         self.paths[path].rtt.pto_base() + self.peer_max_ack_delay()
     }
 
-    /// When the validation of a path that began at `since` is given up: "three times the larger of the current PTO or the
-    /// PTO for the new path" (RFC 9000 section 8.2.4).
+    /// Time at which the validation of a path that began at `since` is abandoned: "three times the larger of
+    /// the current PTO or the PTO for the new path" (RFC 9000 section 8.2.4).
     fn validation_deadline(&self, path: usize, since: Time) -> Time {
         since + self.pto_of(path).max(self.pto_of(self.first_path())) * PTOS
     }
 
-    /// When a path is idle for too long; `None`: never, or it is the last.
+    /// Time at which the idle timeout of a path expires; `None`: never, or it is the last.
     fn path_idle_deadline(&self, path: usize) -> Option<Time> {
         let timeout = self.management.as_ref()?.options.idle_timeout?;
         let this = &self.paths[path].managed;
@@ -86,7 +86,7 @@ impl Connection {
         (this.stage == Stage::Open && !is_last).then(|| this.active + timeout.max(self.pto_of(path) * PTOS))
     }
 
-    /// When a PING keeps a path alive.
+    /// Time of the next PING that keeps a path alive.
     fn keep_alive_deadline(&self, path: usize) -> Option<Time> {
         let interval = self.management.as_ref()?.options.keep_alive?;
         let this = &self.paths[path];
@@ -94,14 +94,14 @@ impl Connection {
         waits.then(|| this.managed.active + interval)
     }
 
-    /// When [`Connection::manage`] has something to do without anything that arrives.
+    /// Time at which [`Connection::manage`] must be called without an arrival.
     pub(super) fn management_deadline(&self, now: Time) -> Option<Time> {
         let management = self.management.as_ref()?;
         let change = management.plan.changes.get(management.done).filter(|_| self.progress.is_confirmed());
         let change = change.map(|change| Time::ZERO + change.at);
         let of_path = |path: usize| {
             let stage = match self.paths[path].managed.stage {
-                // one whose time is reached waits for connection IDs, or for a limit
+                // a path whose time is reached waits for connection IDs, or for a limit
                 Stage::Unused if self.role == Role::Client => {
                     Some(management.plan.path(path).opens).filter(|opens| *opens > now)
                 }
@@ -115,7 +115,7 @@ impl Connection {
         (0..self.paths.len()).filter_map(of_path).chain(change).min()
     }
 
-    /// Does what the plan and the timers of the paths say.
+    /// Performs the due actions of the plan and of the timers of the paths.
     pub(in crate::quic) fn manage(&mut self, now: Time) {
         if self.management.is_none() || self.state != State::Open {
             return;
@@ -147,7 +147,7 @@ impl Connection {
         }
     }
 
-    /// The next change of the plan that is due; it counts as done.
+    /// Takes the next change of the plan that is due.
     fn due_change(&mut self, now: Time) -> Option<crate::options::PathChange> {
         let confirmed = self.progress.is_confirmed() && self.state == State::Open;
         let management = self.management.as_mut()?;
@@ -158,7 +158,7 @@ impl Connection {
         })
     }
 
-    /// The client opens a path when its time is reached, or tells what is in the way.
+    /// Opens a path of the client when its time is reached, or reports the obstacle to the peer.
     fn open_path(&mut self, now: Time, path: usize) {
         let Some(management) = &mut self.management else { return };
         let planned = management.plan.path(path);
@@ -173,7 +173,7 @@ impl Connection {
         }
         let managed = &mut self.paths[path].managed;
         if !managed.peer_id {
-            // they travel with HANDSHAKE_DONE
+            // they are sent with HANDSHAKE_DONE
             if self.progress.is_confirmed() {
                 managed.blocked_notice.ask();
             }
@@ -189,40 +189,40 @@ impl Connection {
         }
     }
 
-    /// Packets are exchanged on a path from now on: it is validated.
+    /// Starts the exchange of packets on a path, with its validation.
     fn begin_path(&mut self, now: Time, path: usize) {
         let managed = &mut self.paths[path].managed;
         (managed.stage, managed.active) = (Stage::Validating { since: now }, now);
         self.challenge(path);
     }
 
-    /// The peer's address on `path` is to be validated.
+    /// Queues the validation of the peer's address on `path`.
     pub(super) fn challenge(&mut self, path: usize) {
         if self.is_kept(path) {
             self.path_validation.challenge(path);
         }
     }
 
-    /// PATH_CHALLENGE has arrived on `path`: it is answered there.
+    /// Queues the response to a PATH_CHALLENGE on `path`, which is sent there.
     pub(super) fn respond(&mut self, path: usize) {
         if self.is_kept(path) {
             self.path_validation.respond(path);
         }
     }
 
-    /// Nothing waits for a path that is given up.
+    /// Whether frames may be queued for `path`, as it is not abandoned.
     fn is_kept(&self, path: usize) -> bool {
         self.management.is_none() || self.paths[path].managed.is_in_use()
     }
 
-    /// This end prefers `path` to be available or a backup from now on, and says so.
+    /// Sets and announces whether this end prefers `path` as available or backup.
     fn set_status(&mut self, path: usize, status: PathStatus) {
         let managed = &mut self.paths[path].managed;
         if matches!(managed.stage, Stage::Abandoned { .. } | Stage::Closed) {
             return;
         }
         if let (Stage::Unused, Some(management)) = (managed.stage, &mut self.management) {
-            // it is told when the path opens
+            // it is announced when the path opens
             let planned = &mut management.plan.paths;
             planned.resize(planned.len().max(path + 1), PlannedPath::default());
             planned[path].status = status;
@@ -232,7 +232,7 @@ impl Connection {
         managed.announce();
     }
 
-    /// A datagram of `size` bytes has arrived on `path`; whether its packets are to be read.
+    /// Handles a datagram of `size` bytes received on `path`; returns whether its packets are to be read.
     pub(super) fn on_path_received(&mut self, now: Time, path: usize, size: u64) -> bool {
         let Some(management) = &mut self.management else { return true };
         let managed = &mut self.paths[path].managed;
@@ -253,7 +253,7 @@ impl Connection {
         true
     }
 
-    /// A datagram of `size` bytes leaves on `path`.
+    /// Handles a datagram of `size` bytes sent on `path`.
     pub(super) fn on_path_sent(&mut self, now: Time, path: usize, size: u64, ack_eliciting: bool) {
         let managed = &mut self.paths[path].managed;
         managed.sent_bytes += size;
@@ -262,13 +262,13 @@ impl Connection {
         }
     }
 
-    /// Packets of `path` are acknowledged, on whichever path.
+    /// Handles the acknowledgement, on any path, of packets of `path`.
     pub(super) fn on_path_acknowledged(&mut self, now: Time, path: usize) {
         let managed = &mut self.paths[path].managed;
         (managed.active, managed.sent_since_received) = (now, false);
     }
 
-    /// Bytes that a datagram on `path` may have before the client's address there is validated.
+    /// Maximum bytes of a datagram on `path` before the client's address there is validated.
     pub(super) fn amplification_room_of(&self, path: usize) -> usize {
         let factor = u64::from(self.config.quic.amplification_factor);
         let managed = &self.paths[path].managed;
@@ -280,12 +280,12 @@ impl Connection {
         }
     }
 
-    /// Whether the limit on bytes to an address that is not validated stops everything on `path`.
+    /// Whether the limit on bytes to an address that is not validated blocks `path`.
     pub(super) fn is_limited(&self, path: usize) -> bool {
         self.management.is_some() && self.amplification_room_of(path) < MIN_ROOM
     }
 
-    /// PATH_RESPONSE has arrived: the peer's address on `path` is validated.
+    /// Handles PATH_RESPONSE: the peer's address on `path` is validated.
     pub(super) fn on_path_validated(&mut self, path: usize) {
         let managed = &mut self.paths[path].managed;
         if matches!(managed.stage, Stage::Validating { .. }) {
@@ -293,7 +293,8 @@ impl Connection {
         }
     }
 
-    /// A path that was available does not answer, and a backup path takes its place: the peer is told to avoid it, too.
+    /// Avoids an available path that does not respond, so that a backup path replaces it, and asks the peer
+    /// to avoid it, too.
     pub(super) fn avoid(&mut self, path: usize) {
         let replaced = self.paths.iter().any(|other| other.usable && other.managed.is_backup());
         let managed = &mut self.paths[path].managed;
@@ -303,7 +304,7 @@ impl Connection {
         }
     }
 
-    /// A path answers again.
+    /// Ends the avoidance of a path that responds again.
     pub(super) fn trust(&mut self, path: usize) {
         let managed = &mut self.paths[path].managed;
         if std::mem::take(&mut managed.avoided) {
@@ -311,8 +312,8 @@ impl Connection {
         }
     }
 
-    /// This end gives up a path: nothing is sent on it any more, and what was is sent on others. Without another path
-    /// the connection ends.
+    /// Abandons a path: nothing is sent on it any more, and its data in flight are sent on others. Without
+    /// another path the connection ends.
     pub(super) fn abandon(&mut self, now: Time, path: usize, code: u64) {
         let managed = &self.paths[path].managed;
         if matches!(managed.stage, Stage::Abandoned { .. } | Stage::Closed) {
@@ -345,8 +346,8 @@ impl Connection {
         }
     }
 
-    /// The state of a path that was abandoned is deleted: "packets sent over the path and not yet acknowledged MUST be
-    /// considered lost" (section 3.4.3), and have been sent again. Its path ID is used up.
+    /// Deletes the state of an abandoned path: "packets sent over the path and not yet acknowledged MUST be
+    /// considered lost" (section 3.4.3), and have been sent again. Its path ID is not reused.
     fn close_path(&mut self, path: usize) {
         let this = &mut self.paths[path];
         this.managed.stage = Stage::Closed;
@@ -359,12 +360,12 @@ impl Connection {
         }
     }
 
-    /// Paths that were opened and abandoned; `None` without management.
+    /// Number of paths opened, and abandoned; `None` without management.
     pub(in crate::quic) fn path_counts(&self) -> Option<(u64, u64)> {
         self.management.as_ref().map(|management| (management.opened, management.abandoned))
     }
 
-    /// Whether acknowledgements of `id` ride with packets of `carrier`, and which spaces these are.
+    /// Spaces whose acknowledgements are sent in packets of `carrier`.
     pub(super) fn acknowledged_spaces(&self, carrier: SpaceId) -> impl Iterator<Item = SpaceId> + use<> {
         let mut spaces = smallvec::SmallVec::<[SpaceId; 2]>::new();
         match carrier {

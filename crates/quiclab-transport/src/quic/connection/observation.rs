@@ -3,7 +3,7 @@
 use quiclab_core::quic::QuicPacket;
 use quiclab_core::{PacketSpace, Time, TransportEvent, TransportObserver};
 
-/// The observer, and buffers of bytes and packet numbers.
+/// Observer with buffers of bytes and packet numbers.
 pub(super) struct Observation {
     observer: Option<Box<dyn TransportObserver>>,
     header: Vec<u8>,
@@ -12,24 +12,24 @@ pub(super) struct Observation {
 }
 
 impl Observation {
-    /// `None`: events are discarded.
+    /// Makes the observation; without an observer events are discarded.
     pub(super) const fn new(observer: Option<Box<dyn TransportObserver>>) -> Self {
         Self { observer, header: Vec::new(), payload: Vec::new(), lost: Vec::new() }
     }
 
-    /// An observer is attached.
+    /// Whether an observer is attached.
     pub(super) const fn is_attached(&self) -> bool {
         self.observer.is_some()
     }
 
-    /// Tells it of an event.
+    /// Passes an event to the observer.
     pub(super) fn observe(&mut self, now: Time, event: &TransportEvent<'_>) {
         if let Some(observer) = &mut self.observer {
             observer.observe(now, event);
         }
     }
 
-    /// Tells it of a packet that leaves or has arrived.
+    /// Passes a packet that is sent or received to the observer.
     pub(super) fn observe_packet(&mut self, now: Time, packet: &QuicPacket, sent: bool) {
         let Some(observer) = &mut self.observer else { return };
         self.header.clear();
@@ -46,14 +46,14 @@ impl Observation {
         observer.observe(now, &event);
     }
 
-    /// A packet with this number is lost.
+    /// Adds the number of a lost packet.
     pub(super) fn add_lost(&mut self, number: u64) {
         if self.observer.is_some() {
             self.lost.push(number);
         }
     }
 
-    /// Tells it of the packets that were added.
+    /// Passes the added packets to the observer.
     pub(super) fn observe_lost(&mut self, now: Time, space: PacketSpace, path: u32) {
         if let Some(observer) = &mut self.observer {
             observer.observe(now, &TransportEvent::PacketsLost { space, path, numbers: &self.lost });

@@ -1,4 +1,4 @@
-//! The frames about paths (draft-ietf-quic-multipath-21 section 4): when each is sent, sent again, and what follows from it.
+//! Frames about paths (draft-ietf-quic-multipath-21 section 4): their sending, retransmission and effect.
 //!
 //! | frame | sent again if lost |
 //! | --- | --- |
@@ -7,7 +7,8 @@
 //! | MAX_PATH_ID, PATHS_BLOCKED | if the limit is still the same |
 //! | PATH_CIDS_BLOCKED | while there is no connection ID |
 //!
-//! All of them take any path that carries data. PATH_RETIRE_CONNECTION_ID is never sent: connection IDs do not change.
+//! All of them are sent on any path that carries data. PATH_RETIRE_CONNECTION_ID is never sent: connection
+//! IDs do not change.
 
 use super::Connection;
 use super::assemble::Frames;
@@ -18,7 +19,7 @@ use crate::quic::sent::SentFrame;
 use quiclab_core::Time;
 use quiclab_core::quic::QuicFrame;
 
-/// Bytes of the longest frame: PATH_NEW_CONNECTION_ID with an ID of 8 bytes and a path ID of two.
+/// Length in bytes of the longest frame: PATH_NEW_CONNECTION_ID with an ID of 8 bytes and a path ID of two.
 const LONGEST_FRAME: usize = 32;
 
 impl Connection {
@@ -29,7 +30,7 @@ impl Connection {
             .is_some_and(|it| it.wants() || self.paths.iter().any(|path| path.managed.wants()))
     }
 
-    /// The frames about paths that fit.
+    /// Adds the frames about paths that fit.
     pub(super) fn put_management(&mut self, frames: &mut Frames) {
         let Self { management: Some(management), paths, .. } = self else { return };
         for (number, path) in paths.iter_mut().enumerate() {
@@ -77,7 +78,7 @@ impl Connection {
         }
     }
 
-    /// A frame about paths was in a packet that is lost: it is sent again if it still says something new.
+    /// Handles the loss of a frame about paths, which is sent again if it is not outdated.
     pub(super) fn on_management_lost(&mut self, frame: &SentFrame) {
         let Self { management: Some(management), paths, .. } = self else { return };
         match *frame {
@@ -108,7 +109,7 @@ impl Connection {
         }
     }
 
-    /// A frame about paths has arrived; whether it is one.
+    /// Handles a received frame; returns whether it is about paths.
     pub(super) fn on_management_frame(&mut self, now: Time, frame: &QuicFrame) -> bool {
         let path = match *frame {
             QuicFrame::PathAbandon { path, .. }
@@ -160,7 +161,8 @@ impl Connection {
         true
     }
 
-    /// The peer has abandoned a path: this end does, too, and forgets it three PTO later (section 3.4).
+    /// Handles the abandonment of a path by the peer: this end abandons it, too, and deletes it three PTOs
+    /// later (section 3.4).
     fn on_path_abandoned(&mut self, now: Time, path: usize) {
         self.abandon(now, path, 0);
         let until = now + self.pto_of(path) * PTOS;

@@ -11,24 +11,24 @@ pub(super) struct PathValidation {
 }
 
 impl PathValidation {
-    /// The peer's address on `path` is to be validated.
+    /// Queues PATH_CHALLENGE on `path`.
     pub(super) fn challenge(&mut self, path: usize) {
         if !self.challenges.contains(&path) {
             self.challenges.push(path);
         }
     }
 
-    /// PATH_CHALLENGE has arrived on `path`.
+    /// Queues PATH_RESPONSE on `path`.
     pub(super) fn respond(&mut self, path: usize) {
         self.responses.push(path);
     }
 
-    /// The peer's address on `path` is validated.
+    /// Handles the validation of the peer's address on `path`.
     pub(super) fn on_validated(&mut self, path: usize) {
         self.challenges.retain(|challenged| *challenged != path);
     }
 
-    /// Nothing waits for `path`, which is given up.
+    /// Removes the frames of `path`, which is abandoned.
     pub(super) fn abandon(&mut self, path: usize) {
         self.on_validated(path);
         self.responses.retain(|asked| *asked != path);
@@ -44,12 +44,12 @@ impl PathValidation {
         self.challenges.contains(&path) || self.responses.contains(&path)
     }
 
-    /// PATH_CHALLENGE, if it waits for `path`: it is sent now.
+    /// Takes PATH_CHALLENGE if it waits for `path`: it is sent now.
     pub(super) fn take_challenge(&mut self, path: usize) -> Option<(QuicFrame, SentFrame)> {
         take(&mut self.challenges, path).then_some((QuicFrame::PathChallenge, SentFrame::PathChallenge))
     }
 
-    /// PATH_RESPONSE, if it waits for `path`: it is sent now.
+    /// Takes PATH_RESPONSE if it waits for `path`: it is sent now.
     pub(super) fn take_response(&mut self, path: usize) -> Option<(QuicFrame, SentFrame)> {
         take(&mut self.responses, path).then_some((QuicFrame::PathResponse, SentFrame::PathResponse))
     }

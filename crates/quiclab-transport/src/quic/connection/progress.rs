@@ -4,21 +4,21 @@ use crate::quic::handshake::EarlyState;
 use quiclab_core::quic::QuicPacket;
 use quiclab_core::{Ecn, PacketSpace, Time};
 
-/// Where the handshake stands.
+/// State of the handshake.
 #[derive(Debug)]
 pub(super) struct HandshakeProgress {
-    /// 0-RTT that was sent is still to be accepted.
+    /// State of 0-RTT.
     early_data: EarlyState,
     complete_at: Option<Time>,
     is_confirmed: bool,
-    /// Crypto data were taken for lost because of what arrived (aioquic, once).
+    /// Whether crypto data were declared lost because of an arrival (aioquic, once).
     is_restarted: bool,
-    /// Packets whose keys are not there yet (section 5.7).
+    /// Packets whose keys are not available yet (section 5.7).
     early_packets: Vec<(QuicPacket, Ecn)>,
 }
 
 impl HandshakeProgress {
-    /// Nothing has happened.
+    /// Makes the initial state.
     pub(super) const fn new() -> Self {
         Self {
             early_data: EarlyState::None,
@@ -34,37 +34,37 @@ impl HandshakeProgress {
         self.early_data
     }
 
-    /// 0-RTT is tried, accepted or rejected.
+    /// Sets the state of 0-RTT.
     pub(super) fn set_early_data(&mut self, state: EarlyState) {
         self.early_data = state;
     }
 
-    /// Time of completion; `None`: the handshake goes on.
+    /// Time of completion; `None`: the handshake is in progress.
     pub(super) const fn complete_at(&self) -> Option<Time> {
         self.complete_at
     }
 
-    /// The handshake is complete.
+    /// Completes the handshake.
     pub(super) fn complete(&mut self, now: Time) {
         self.complete_at = Some(now);
     }
 
-    /// The handshake is confirmed (section 4.1.2).
+    /// Whether the handshake is confirmed (section 4.1.2).
     pub(super) const fn is_confirmed(&self) -> bool {
         self.is_confirmed
     }
 
-    /// It is confirmed now. Returns whether it was not before.
+    /// Confirms the handshake. Returns whether it was not confirmed before.
     pub(super) fn confirm(&mut self) -> bool {
         !std::mem::replace(&mut self.is_confirmed, true)
     }
 
-    /// Crypto data are taken for lost. Returns whether they were not before.
+    /// Records that crypto data are declared lost. Returns whether they were not before.
     pub(super) fn restart(&mut self) -> bool {
         !std::mem::replace(&mut self.is_restarted, true)
     }
 
-    /// A packet waits for its keys, if no more than `most` do.
+    /// Keeps a packet until its keys are available, if fewer than `most` wait.
     pub(super) fn keep(&mut self, packet: QuicPacket, field: Ecn, most: usize) {
         if self.early_packets.len() < most {
             self.early_packets.push((packet, field));
@@ -76,7 +76,7 @@ impl HandshakeProgress {
         self.complete_at.is_some() && self.early_data != EarlyState::Pending && self.early_packets.is_empty()
     }
 
-    /// Packets that have waited for keys that there are now.
+    /// Takes packets whose keys are now available.
     pub(super) fn take_readable(
         &mut self,
         can_receive: impl Fn(PacketSpace) -> bool,

@@ -10,7 +10,7 @@ use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket};
 use quiclab_core::{Duration, Ecn, PacketSpace, Role, Time};
 
 impl Connection {
-    /// A datagram of `size` bytes of UDP payload has arrived; `field` is its ECN field.
+    /// Handles a received datagram of `size` bytes of UDP payload; `field` is its ECN field.
     pub(in crate::quic) fn receive(&mut self, now: Time, datagram: QuicDatagram, size: u64, field: Ecn) {
         match &mut self.state {
             State::Over => return,
@@ -20,7 +20,8 @@ impl Connection {
                 self.open_first_path(now);
             }
             State::Closing { pending, received } => {
-                // an answer to 1, 2, 4, ... packets: "limit the rate at which it generates packets" (section 10.2.1)
+                // a response to 1, 2, 4, ... packets: "limit the rate at which it generates packets" (section
+                // 10.2.1)
                 *received += 1;
                 *pending |= received.is_power_of_two();
             }
@@ -28,7 +29,7 @@ impl Connection {
         }
         let of_data = datagram.packets.first().map(|packet| self.space_of(packet).path());
         if of_data.is_some_and(|path| path < self.paths.len() && !self.on_path_received(now, path, size)) {
-            return; // of a path that is closed, or that this end has not opened
+            return; // a packet of a path that is closed, or that this end has not opened
         }
         let was_limited = self.is_amplification_limited();
         self.address.on_received(size);
@@ -37,8 +38,8 @@ impl Connection {
             self.receive_packet(now, packet, field);
         }
         if was_limited && self.state == State::Open && !self.is_amplification_limited() {
-            // "the server resets the PTO timer. If the PTO timer is then set to a time in the past, it is executed
-            // immediately": what is lost goes before what is new (RFC 9002 section 6.2.2.1)
+            // "the server resets the PTO timer. If the PTO timer is then set to a time in the past, it is
+            // executed immediately": lost data precede new ones (RFC 9002 section 6.2.2.1)
             self.loss_timer = self.loss_deadline(now);
             self.on_timer(now);
         }
@@ -71,7 +72,7 @@ impl Connection {
         }
         self.observation.observe_packet(now, &packet, false);
         if packet.space == PacketSpace::Handshake && self.role == Role::Server {
-            // RFC 9001 section 4.9.1; RFC 9000 section 8.1: it proves that the client owns its address
+            // RFC 9001 section 4.9.1; RFC 9000 section 8.1: it validates the client's address
             self.address.validate();
             self.discard(SpaceId::Initial);
         }
@@ -86,7 +87,7 @@ impl Connection {
                 return;
             }
         }
-        // afterwards: what the packet says may have changed the RTT that a policy looks at
+        // afterwards, as the packet may have changed the RTT that a policy uses
         let srtt = self.paths[id.path()].rtt.smoothed();
         if let Some(space) = self.space(id) {
             space.received.on_packet(now, packet.number, eliciting, field, srtt);
@@ -99,7 +100,7 @@ impl Connection {
         self.after_handshake_progress(now);
     }
 
-    /// A plugin says when the packet that has arrived must be acknowledged.
+    /// Sets the time at which a received packet must be acknowledged according to a plugin.
     #[cold]
     fn ask_ack_delay(&mut self, now: Time, number: usize) {
         let Self { paths, operations, config, .. } = self;
@@ -121,7 +122,7 @@ impl Connection {
         space.received.ask_due(now + Duration::from_nanos_f64(wanted * 1e6));
     }
 
-    /// The packet number space of a packet; gQUIC has only one.
+    /// Packet number space of a packet; gQUIC has only one.
     fn space_of(&self, packet: &QuicPacket) -> SpaceId {
         match packet.space {
             _ if self.config.quic.version == QuicVersion::Gquic37 => SpaceId::Path(0),
@@ -181,8 +182,8 @@ impl Connection {
                 self.paths[path].usable = self.is_sendable(path);
                 self.on_path_validated(path);
                 self.path_validation.on_validated(path);
-                // the first RTT sample of the path is taken as it is (RFC 9002 section 5.3), the delay with it: a
-                // scheduler that goes by the RTT would not take the path, and never learn better
+                // the first RTT sample of the path is not adjusted (RFC 9002 section 5.3) and includes the
+                // delay: a scheduler based on the RTT would not use the path, and never obtain another sample
                 self.paths[path].space.received.ask_due(now);
             }
             frame if self.on_management_frame(now, frame) => {}
@@ -195,8 +196,8 @@ impl Connection {
         }
     }
 
-    /// What follows from a step of the handshake: limits of the peer, fate of 0-RTT, confirmation, packets
-    /// that waited for keys.
+    /// Handles a step of the handshake: limits of the peer, state of 0-RTT, confirmation, packets that waited
+    /// for keys.
     fn after_handshake_progress(&mut self, now: Time) {
         if self.progress.is_settled() {
             return;
@@ -204,7 +205,8 @@ impl Connection {
         if let Some(peer) = self.handshake.take_peer_parameters() {
             let v1 = self.config.quic.version == QuicVersion::V1;
             if v1 && self.role == Role::Server && self.handshake.early_data() == EarlyState::Accepted {
-                // a client remembers of its server what it would offer itself: the two ends are built apart
+                // a client remembers as parameters of its server those that it would offer itself, as the two
+                // ends are built separately
                 self.streams.keep_remembered(&peer);
             }
             self.streams.on_parameters(&peer);
@@ -244,15 +246,15 @@ impl Connection {
         }
     }
 
-    /// Something arrived that shows that the handshake is in trouble: what is in flight of it is sent again
-    /// (aioquic `reschedule_data`).
+    /// Sends handshake data in flight again after an arrival that shows a problem of the handshake (aioquic
+    /// `reschedule_data`).
     fn restart_handshake(&mut self, now: Time) {
         if self.config.fixed.restarts_handshake && self.progress.restart() {
             self.lose_crypto(now);
         }
     }
 
-    /// Packets with crypto data in flight are taken for lost; a probe is sent (aioquic `reschedule_data`,
+    /// Declares packets with crypto data in flight lost, and sends a probe (aioquic `reschedule_data`,
     /// `_write_handshake`: in a Handshake packet, if there are keys).
     pub(super) fn lose_crypto(&mut self, now: Time) {
         for id in self.space_ids() {
@@ -267,8 +269,8 @@ impl Connection {
         }
     }
 
-    /// 0-RTT was rejected: "the client [...] can treat 0-RTT data as lost", without a congestion event, and
-    /// sends it again (RFC 9001 section 4.6.2).
+    /// Handles the rejection of 0-RTT: "the client [...] can treat 0-RTT data as lost", without a congestion
+    /// event, and sends it again (RFC 9001 section 4.6.2).
     fn forget_early_data(&mut self) {
         self.streams.on_early_data_rejected();
         if self.config.quic.version == QuicVersion::Gquic37 {

@@ -1,9 +1,9 @@
-//! What the next datagram is, and whether it may leave: window, pacer, anti-amplification, path.
+//! Assembly of the next datagram, and whether it may be sent: window, pacer, anti-amplification, path.
 //!
 //! | | RFC | here |
 //! | --- | --- | --- |
-//! | window | probes and acknowledgements leave without it (RFC 9002 sections 7, 7.5) | the same |
-//! | pacer | "ACK frames SHOULD NOT be delayed by the pacer" (section 7.7) | the same, but in picoquic; probes are not, either |
+//! | window | probes and acknowledgements are sent without it (RFC 9002 sections 7, 7.5) | the same |
+//! | pacer | "ACK frames SHOULD NOT be delayed by the pacer" (section 7.7) | the same, except in picoquic; nor are probes |
 //! | anti-amplification | three times the bytes received (RFC 9000 section 8.1) | exact: the last datagram is shorter |
 //! | padding | datagrams with an ack-eliciting Initial packet, and all with Initial of clients: 1200 bytes (section 14.1) | the same, in the Initial packet |
 
@@ -20,25 +20,25 @@ use quiclab_core::scheduler::PathState;
 use quiclab_core::{ByteCount, Ecn, PacketSpace, Role, Time};
 use smallvec::{SmallVec, smallvec};
 
-/// Smallest datagram that carries Initial packets (RFC 9000 section 14.1).
+/// Minimum size of a datagram with Initial packets (RFC 9000 section 14.1).
 pub(super) const MIN_INITIAL_BYTES: usize = 1200;
-/// Fewer bytes than this hold no packet that is worth it.
+/// Minimum space in bytes for another packet in a datagram.
 pub(super) const MIN_ROOM: usize = 64;
 
-/// What belongs to a packet that is in its datagram but not counted as sent.
+/// State of a packet that is in its datagram but not counted as sent.
 pub(super) struct Assembled {
     pub(super) id: SpaceId,
     pub(super) content: Content,
     /// Bytes from its header to its tag.
     pub(super) length: usize,
-    /// It counts as in flight.
+    /// Whether it counts as in flight.
     pub(super) in_flight: bool,
 }
 
-/// A datagram that leaves.
+/// Datagram to be sent.
 #[derive(Debug)]
 pub(in crate::quic) struct Departure {
-    /// The path that it takes.
+    /// Path on which it is sent.
     pub(in crate::quic) path: usize,
     pub(in crate::quic) datagram: Box<QuicDatagram>,
     /// UDP payload in bytes.
@@ -47,7 +47,7 @@ pub(in crate::quic) struct Departure {
 }
 
 impl Connection {
-    /// The next datagram that may leave now.
+    /// Assembles the next datagram that may be sent now.
     pub(in crate::quic) fn next_datagram(&mut self, now: Time) -> Option<Departure> {
         match &mut self.state {
             State::Idle | State::Over => None,
@@ -90,20 +90,20 @@ impl Connection {
         }
     }
 
-    /// Bytes that a datagram may have.
+    /// Maximum bytes of a datagram by the anti-amplification limit.
     fn amplification_room(&self) -> usize {
         let factor = u64::from(self.config.quic.amplification_factor);
         self.address.room(self.config.datagram_size.bytes(), factor) as usize
     }
 
-    /// Whether the server's limit stops everything: no timer helps then (RFC 9002 section 6.2.2.1).
+    /// Whether the limit blocks the server: no timer is set then (RFC 9002 section 6.2.2.1).
     pub(super) fn is_amplification_limited(&self) -> bool {
         self.amplification_room() < MIN_ROOM
     }
 
-    /// The paths, that which sends next first: those that something waits for that only they can send, then
-    /// that of the scheduler, then the others. Whether the scheduler waits for a path without room: then none
-    /// takes anything that needs the window.
+    /// Paths in the order in which they send: those with frames that only they can send, then that of the
+    /// scheduler, then the others. Also returns whether the scheduler waits for a path without room: then
+    /// none carries frames that need the window.
     fn order_of_paths(&mut self, now: Time) -> (SmallVec<[usize; 4]>, bool) {
         let mut order: SmallVec<[usize; 4]> =
             (0..self.paths.len()).filter(|path| self.is_urgent(now, *path)).collect();
@@ -127,7 +127,7 @@ impl Connection {
         (order, native.is_none() && !open.is_empty())
     }
 
-    /// The path among those that are `open`, with its room, that the scheduler takes; `None`: it waits, or none
+    /// Path that the scheduler selects among those that are `open`, with its room; `None`: it waits, or none
     /// is open.
     fn scheduled(&self, now: Time, open: &[(usize, usize)]) -> Option<(usize, usize)> {
         if open.is_empty() {
@@ -142,15 +142,15 @@ impl Connection {
         Some(*open.expect("a scheduler takes open paths only"))
     }
 
-    /// Bytes that wait for a path.
+    /// Bytes that wait for any path.
     fn backlog(&self) -> ByteCount {
         ByteCount::from_bytes(self.streams.waiting().saturating_add(self.datagrams.bytes()))
     }
 
-    /// Whether a path takes anything but acknowledgements, probes and what validates it: it is validated, and
-    /// no more probe timeouts have expired since its last acknowledgement than on any other ("potentially
-    /// failed" of De Coninck and Bonaventure, "Multipath QUIC", CoNEXT 2017, section 3). Among those that are equal in
-    /// this, a backup path does only if none is available.
+    /// Whether a path carries frames other than acknowledgements, probes and those of its validation: it is
+    /// validated, and no more probe timeouts have expired since its last acknowledgement than on any other
+    /// ("potentially failed" of De Coninck and Bonaventure, "Multipath QUIC", CoNEXT 2017, section 3). Among
+    /// equal paths, a backup path does only if none is available.
     pub(super) fn carries_data(&self, path: usize) -> bool {
         let this = &self.paths[path];
         let (count, is_backup) = (this.pto.count(), this.managed.is_backup());
@@ -168,7 +168,7 @@ impl Connection {
         self.space_ids().any(|id| id.path() == path && waits(id)) || self.path_validation.is_waiting_for(path)
     }
 
-    /// The path that a plugin chooses among those that are open; it comes with its room.
+    /// Path that a plugin selects among those that are open, with its room.
     #[cold]
     fn asked_path(&mut self, now: Time, open: &[(usize, usize)], native: (usize, usize)) -> (usize, usize) {
         let (paths, last) = (self.paths.len() as f64, self.last_path as f64);
@@ -187,7 +187,7 @@ impl Connection {
         native
     }
 
-    /// Bytes that window and pacer of a path let the next datagram have.
+    /// Maximum bytes of the next datagram by window and pacer of a path.
     fn may_send(&mut self, now: Time, path: usize) -> usize {
         let Self { paths, operations, .. } = self;
         if paths[path].release(now) > now {
@@ -196,7 +196,7 @@ impl Connection {
         paths[path].window_room(now, operations) as usize
     }
 
-    /// Nothing more leaves now: why, and until when.
+    /// Ends a send pass; records why, and until when.
     fn end_pass(&mut self, now: Time) {
         let wants = self.wants_to_send();
         self.pacing_due = None;
@@ -215,8 +215,7 @@ impl Connection {
         }
     }
 
-    /// Assembles what fits into a datagram; `permit` says how many bytes it may have of what needs window and
-    /// pacer.
+    /// Assembles a datagram; `permit`: maximum bytes of frames that need window and pacer.
     fn assemble(&mut self, now: Time, path: usize, permit: usize, room: usize) -> Option<Departure> {
         let room = room.min(self.paths[path].datagram() as usize).min(self.amplification_room_of(path));
         if room < MIN_ROOM {
@@ -226,7 +225,7 @@ impl Connection {
         let ecn = if capable { self.paths[path].ecn.field() } else { Ecn::NotEct };
         let mut datagram = self.spare.take().unwrap_or_default();
         if path != 0 || self.handshake_spaces.iter().all(Option::is_none) {
-            // the rule once the handshake is over: one packet, never padded
+            // the usual case after the handshake: one packet, never padded
             let Some(assembled) = self.packet(now, SpaceId::Path(path), room, permit, &mut datagram) else {
                 self.spare = Some(datagram);
                 return None;
@@ -262,7 +261,7 @@ impl Connection {
         Some(Departure { path, datagram, length, ecn })
     }
 
-    /// Fills a datagram that must be long, in its Initial packet.
+    /// Pads a datagram that has a minimum length, in its Initial packet.
     fn pad(&self, datagram: &mut QuicDatagram, assembled: &mut [Assembled], room: usize) {
         let first = &mut datagram.packets[0];
         // gQUIC has padding in its first message instead
@@ -290,7 +289,7 @@ impl Connection {
         }
     }
 
-    /// An assembled packet leaves; returns its bytes.
+    /// Counts an assembled packet as sent; returns its bytes.
     fn commit(&mut self, now: Time, assembled: Assembled, packet: &QuicPacket, ecn: Ecn) -> u64 {
         let Assembled { id, content, length, in_flight } = assembled;
         let ack_eliciting = packet.is_ack_eliciting();
@@ -326,7 +325,7 @@ impl Connection {
         length
     }
 
-    /// CONNECTION_CLOSE in the highest space that can be sent.
+    /// Assembles CONNECTION_CLOSE in the highest space that can be sent.
     fn close_datagram(&mut self, now: Time) -> Option<(usize, QuicDatagram)> {
         let spaces = [PacketSpace::OneRtt, PacketSpace::Handshake, PacketSpace::Initial];
         let packet_space = spaces.into_iter().find(|space| self.handshake.can_send(*space))?;

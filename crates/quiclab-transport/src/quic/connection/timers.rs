@@ -9,17 +9,17 @@ use crate::recovery::pto::{Pto, PtoInput, SpaceInFlight};
 use quiclab_core::{Duration, PacketSpace, Role, Time};
 use smallvec::SmallVec;
 
-/// What the loss detection timer is set for.
+/// Purpose of the loss detection timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LossTimer {
-    /// Packets of a space are lost by the time threshold then.
+    /// Packets of a space are lost by the time threshold.
     Lost(SpaceId),
-    /// A probe is sent then.
+    /// A probe is sent.
     Probe(SpaceId),
 }
 
 impl Connection {
-    /// Sets all timers for the present state, and returns the earliest.
+    /// Sets all timers for the current state, and returns the earliest.
     pub(in crate::quic) fn next_timer(&mut self, now: Time) -> Option<Time> {
         match self.state {
             State::Idle | State::Over => {
@@ -28,14 +28,14 @@ impl Connection {
             }
             State::Closing { .. } => {
                 self.loss_timer = None;
-                return None; // what still arrives is answered, nothing else is done
+                return None; // packets that still arrive are responded to, nothing else is done
             }
             State::Open => {}
         }
         self.loss_timer = self.loss_deadline(now);
         let loss = self.loss_timer.map(|(time, _)| time);
         let mut deadline = [loss, self.idle_deadline()].into_iter().flatten().min();
-        // what may not leave has no time to leave at
+        // data that must not be sent have no send time
         if !self.is_amplification_limited() {
             let of_handshake =
                 self.handshake_spaces.iter().flatten().filter_map(|space| space.received.due());
@@ -48,21 +48,21 @@ impl Connection {
         [deadline, self.management_deadline(now)].into_iter().flatten().min()
     }
 
-    /// When the connection has been idle for too long.
+    /// Time at which the idle timeout expires.
     fn idle_deadline(&self) -> Option<Time> {
         let own = Some(self.config.quic.idle_timeout);
         let timeout = match (own, self.peer.idle_timeout) {
             (Some(own), Some(peer)) => Some(own.min(peer)),
             (own, peer) => own.or(peer),
         }?;
-        // "the idle timeout period [...] at least three times the current Probe Timeout" (section 10.1), which is
-        // the one without backoff: with it, an end that probes would never give up
+        // "the idle timeout period [...] at least three times the current Probe Timeout" (section 10.1),
+        // taken without backoff: with backoff, an end that probes would never give up
         let probe = |path: &Path| path.rtt.pto_base() + self.peer_max_ack_delay();
         let probe = self.paths.iter().map(probe).max()?;
         Some(self.activity.at() + timeout.max(probe * 3))
     }
 
-    /// Whether an acknowledgement must leave now, with packets of the space `id`.
+    /// Whether an acknowledgement must be sent now, with packets of the space `id`.
     pub(super) fn must_acknowledge(&self, now: Time, id: SpaceId) -> bool {
         self.acknowledged_spaces(id).any(|space| self.is_acknowledgement_due(now, space))
     }
@@ -86,7 +86,7 @@ impl Connection {
         }
     }
 
-    /// When the loss detection timer expires, and what for (RFC 9002 appendix A.8).
+    /// Expiry and purpose of the loss detection timer (RFC 9002 appendix A.8).
     pub(super) fn loss_deadline(&mut self, now: Time) -> Option<(Time, LossTimer)> {
         let lost = |id| Some((self.space_ref(id)?.sent.loss_time()?, LossTimer::Lost(id)));
         let earliest = self.space_ids().filter_map(lost).min_by_key(|(time, _)| *time);
@@ -105,8 +105,8 @@ impl Connection {
         let in_flight = |space: Option<&Space>| SpaceInFlight {
             last_ack_eliciting: space.and_then(|space| space.sent.last_ack_eliciting()),
         };
-        // messages that wait for the window count as in flight: what fills it may be packets that the peer cannot
-        // read before it has them, and which have no timer
+        // messages that wait for the window count as in flight: the packets that fill it may be unreadable
+        // for the peer before it has these messages, and have no timer
         let of_handshake = |id: SpaceId| {
             let space = self.space_ref(id).filter(|_| path == 0);
             let waiting = space
@@ -144,8 +144,8 @@ impl Connection {
         Some((deadline, LossTimer::Probe(id)))
     }
 
-    /// The same with the timeouts of a plugin, which counts from the last probe at the earliest: without a
-    /// backoff and with nothing that could be sent, time would not advance.
+    /// Expiry with the timeout of a plugin, which counts from the last probe at the earliest: without backoff
+    /// and with nothing to send, time would not advance.
     #[cold]
     fn asked_probe_deadline(
         &mut self,
@@ -201,7 +201,7 @@ impl Connection {
         self.manage(now);
     }
 
-    /// A probe timeout has expired (RFC 9002 section 6.2.4): something ack-eliciting is sent, data if possible.
+    /// Handles a probe timeout (RFC 9002 section 6.2.4): sends ack-eliciting packets, with data if possible.
     fn probe(&mut self, now: Time, id: SpaceId) {
         let packets = self.config.quic.probe_packets;
         let level = self.crypto_level(id);
@@ -239,14 +239,14 @@ impl Connection {
             self.probe_other(id);
         }
         if let Some(space) = self.space(id) {
-            // without anything in flight it is the client's deadlock prevention: one is enough
+            // with nothing in flight it is the client's deadlock prevention: one is enough
             space.probes = if in_flight { packets } else { 1 };
         }
     }
 
-    /// "the sender SHOULD send ack-eliciting packets from other packet number spaces with in-flight data,
-    /// coalescing packets if possible" (section 6.2.4): Handshake packets are of no use to a client without the
-    /// ServerHello, and what they have in flight keeps it from being sent again.
+    /// Probes another space: "the sender SHOULD send ack-eliciting packets from other packet number spaces
+    /// with in-flight data, coalescing packets if possible" (section 6.2.4): Handshake packets are of no use
+    /// to a client without the ServerHello, and data in flight in that space would block its retransmission.
     fn probe_other(&mut self, id: SpaceId) {
         let other = if id == SpaceId::Initial { SpaceId::Handshake } else { SpaceId::Initial };
         let level = self.crypto_level(other);

@@ -1,4 +1,4 @@
-//! QUIC Crypto as Google QUIC 37 has it: hellos and rejections on the crypto stream, stream 1.
+//! QUIC Crypto of Google QUIC 37: hellos and rejections on the crypto stream, stream 1.
 //!
 //! ```text
 //! full               CHLO (inchoate)        → REJ
@@ -16,10 +16,10 @@
 //! `ProcessClientHello`, `GenerateConfig`), `quic_config.cc`. A message has tag 4, number of entries 2, zeros
 //! 2, and for each entry tag 4 and end 4 before the values (`crypto_framer.cc`).
 //!
-//! | differs | how |
+//! | difference | here |
 //! | --- | --- |
 //! | data after a hello made of a fresh REJ | `OneRtt`, although the keys are the initial ones until the SHLO |
-//! | certificate chain | as long as configured: that it is compressed is left to the scenario |
+//! | certificate chain | as long as configured: the scenario accounts for compression |
 //! | cached config without early data | the client waits for the SHLO, as with `require_confirmation` |
 //! | SCUP, SREJ | never sent |
 //! | proof | ECDSA of P-256, 72 B; no SCT |
@@ -29,7 +29,7 @@ use crate::options::{EarlyData, Tls};
 use quiclab_core::quic::TransportParameters;
 use quiclab_core::{PacketSpace, Role};
 
-/// A message of these entries.
+/// Length of a message of these entries.
 const fn message(values: &[u64]) -> u64 {
     let mut length = 4 + 2 + 2;
     let mut index = 0;
@@ -42,30 +42,30 @@ const fn message(values: &[u64]) -> u64 {
 
 /// `kClientHelloMinimumSize`.
 const MIN_HELLO: u64 = 1024;
-/// `kFramingOverhead`: an inchoate CHLO is padded to what a packet has left beside it.
+/// `kFramingOverhead`: an inchoate CHLO is padded to the rest of a packet.
 const FRAMING: u64 = 50;
-/// Source-address token and server nonce, as the comment on `kREJOverheadBytes` has them.
+/// Source-address token and server nonce, as in the comment on `kREJOverheadBytes`.
 const TOKEN: u64 = 56;
 const SERVER_NONCE: u64 = 56;
 /// Signature of the server config.
 const PROOF: u64 = 72;
-/// Certificates of a chain.
+/// Number of certificates of a chain.
 const CERTIFICATES: u64 = 2;
-/// A chain of certificates that the client has: type and hash of each, end of the list
+/// Bytes of a chain of certificates that the client has: type and hash of each, end of the list
 /// (`cert_compressor.cc`).
 const KNOWN_CHAIN: u64 = CERTIFICATES * (1 + 8) + 1;
 /// KEXS 4, AEAD 8, PUBS 3 + 32, EXPY 8, ORBT 8, SCID 16.
 const SERVER_CONFIG: u64 = message(&[4, 8, 35, 8, 8, 16]);
 /// SCFG, STK, STTL 8, SNO, RREJ 4.
 const SHORT_REJ: u64 = message(&[SERVER_CONFIG, TOKEN, 8, SERVER_NONCE, 4]);
-/// With CRT and PROF, without the chain.
+/// Rejection with CRT and PROF, without the chain.
 const REJ: u64 = SHORT_REJ + 2 * 8 + PROOF;
-/// What a full CHLO has beside the entries of an inchoate one: SCID 16, STK, CCRT 8 each, AEAD 4, KEXS 4,
-/// NONC 32, SNO, PUBS 32, XLCT 8.
+/// Entries of a full CHLO beside those of an inchoate one: SCID 16, STK, CCRT 8 each, AEAD 4, KEXS 4, NONC
+/// 32, SNO, PUBS 32, XLCT 8.
 const FULL: u64 = message(&[16, TOKEN, CERTIFICATES * 8, 4, 4, 32, SERVER_NONCE, 32, 8]) - message(&[]);
 /// VER of three versions 12, STK, CADR of IPv4 8, PUBS 32, SNO; ICSL, SCLS, MSPC, MIDS, SFCW, CFCW 4 each.
 const SHLO: u64 = message(&[12, TOKEN, 8, 32, SERVER_NONCE, 4, 4, 4, 4, 4, 4]);
-/// `kMultiplier`: without a valid token, chain and proof stay below so many times the CHLO ...
+/// `kMultiplier`: without a valid token, chain and proof must be below this multiple of the CHLO ...
 const MULTIPLIER: u64 = 3;
 /// ... less `kREJOverheadBytes`.
 const REJ_OVERHEAD: u64 = 166;
@@ -78,7 +78,7 @@ enum Reply {
     Shlo,
 }
 
-/// The server's replies, given the length of the first CHLO.
+/// Replies of the server, given the length of the first CHLO.
 fn replies(tls: &Tls, hello: u64) -> &'static [Reply] {
     let unverified = (MULTIPLIER * hello).saturating_sub(REJ_OVERHEAD);
     match (tls.resumption, tls.early_data) {
@@ -89,19 +89,19 @@ fn replies(tls: &Tls, hello: u64) -> &'static [Reply] {
     }
 }
 
-/// One end of QUIC Crypto.
+/// Endpoint of QUIC Crypto.
 #[derive(Clone, Debug)]
 pub(super) struct Gquic {
     role: Role,
     tls: Tls,
-    /// Lengths of a client's hellos.
+    /// Lengths of the hellos of a client.
     inchoate: u64,
     full: u64,
-    /// What the server replies in turn; a server knows it with the first hello.
+    /// Replies of the server in turn; a server knows them from the first hello.
     replies: &'static [Reply],
-    /// Replies sent (server) or received (client).
+    /// Number of replies sent (server) or received (client).
     done: usize,
-    /// Where the last message that has arrived completely ends in the peer's stream.
+    /// End of the last complete message in the peer's stream.
     heard: u64,
 }
 
@@ -120,7 +120,7 @@ impl Gquic {
         Self { role, tls, inchoate, full, replies, done: 0, heard: 0 }
     }
 
-    /// Answers the messages that have arrived.
+    /// Responds to the messages that have arrived.
     pub(super) fn advance(&mut self, streams: &mut Streams) {
         let Some(end) = streams.complete(Level::Initial).filter(|&end| end > self.heard) else { return };
         if self.role == Role::Server && self.replies.is_empty() {
@@ -141,7 +141,8 @@ impl Gquic {
         streams.queue(Level::Initial, next);
     }
 
-    /// Only what a client sends before it has heard from the server has a version.
+    /// Packet number space of sent packets: only those of a client before the first packet of the server have
+    /// a version.
     pub(super) fn space(&self) -> PacketSpace {
         if self.role == Role::Client && self.done == 0 {
             PacketSpace::Initial
@@ -150,7 +151,7 @@ impl Gquic {
         }
     }
 
-    /// A server has accepted the hello and a client has the server's; Chromium says "confirmed".
+    /// Whether a server has accepted the hello, or a client has the server's ("confirmed" in Chromium).
     fn confirmed(&self) -> bool {
         self.done > 0 && self.done == self.replies.len()
     }
@@ -213,7 +214,7 @@ mod tests {
         assert_eq!(SHLO, 8 + 11 * 8 + 12 + 56 + 8 + 32 + 56 + 24);
     }
 
-    /// 3 * 1300 - 166 = 3734: chain and proof of 72 stay below.
+    /// 3 * 1300 - 166 = 3734: chain and proof of 72 are below.
     #[test]
     fn a_long_chain_needs_a_validated_address() {
         let tls = |certificate, resumption| Tls {

@@ -1,4 +1,4 @@
-//! Two handshakes that exchange everything they have, one direction per half round trip.
+//! Two handshakes that exchange all their data, one direction per half round trip.
 
 use super::super::config::test_config;
 use super::*;
@@ -21,10 +21,10 @@ fn config(version: QuicVersion, resumption: bool, early_data: Option<EarlyData>)
     config
 }
 
-/// Pieces in which everything arrives at once.
+/// Size of pieces in which all data arrive at once.
 const WHOLE: u64 = 1 << 30;
 
-/// Parameters by which the ends are told apart.
+/// Parameters that distinguish the ends.
 fn parameters(role: Role) -> TransportParameters {
     let max_data = match role {
         Role::Client => 1000,
@@ -33,7 +33,7 @@ fn parameters(role: Role) -> TransportParameters {
     TransportParameters { max_data, connection_id_length: 8, ..TransportParameters::default() }
 }
 
-/// One end, and how much of each level it has sent.
+/// Endpoint, and the bytes of each level that it has sent.
 struct End {
     handshake: Handshake,
     sent: [u64; 3],
@@ -44,7 +44,7 @@ impl End {
         Self { handshake: Handshake::new(config, role, parameters(role)), sent: [0; 3] }
     }
 
-    /// Sends everything; the peer gets it in pieces of `piece` bytes. Returns the bytes by level.
+    /// Sends all data; the peer receives them in pieces of `piece` bytes. Returns the bytes by level.
     fn send(&mut self, peer: &mut Self, piece: u64) -> [u64; 3] {
         let mut bytes = [0; 3];
         let space = LEVELS.map(|level| self.handshake.space(level));
@@ -61,7 +61,7 @@ impl End {
         bytes
     }
 
-    /// Everything that can be asked.
+    /// All queries of the state.
     fn state(&self) -> impl PartialEq + std::fmt::Debug + use<> {
         let handshake = &self.handshake;
         (
@@ -72,10 +72,10 @@ impl End {
     }
 }
 
-/// What an exchange with a request came to.
+/// Result of an exchange with a request.
 #[derive(Debug, PartialEq)]
 struct Outcome {
-    /// Half round trips until the client has sent the request first, and until the answer has arrived.
+    /// Half round trips until the client has first sent the request, and until the response has arrived.
     asked: u32,
     answered: u32,
     /// Bytes of each flight, by level.
@@ -131,8 +131,8 @@ fn tls() {
     let resumed = same(QuicVersion::V1, true, None);
     let expected = vec![[571, 0, 0], [96, extensions + 52, 0], [0, 52, 0], [0, 0, 466]];
     assert_eq!(resumed, Outcome { asked: 2, answered: 4, flights: expected });
-    // early_data is an empty extension of 4; the server echoes it if it accepts. The answer comes with its
-    // first flight.
+    // early_data is an empty extension of 4; the server echoes it if it accepts. The response is sent with
+    // its first flight.
     let accepted = same(QuicVersion::V1, true, Some(EarlyData::Accepted));
     let expected = vec![[575, 0, 0], [96, extensions + 4 + 52, 0]];
     assert_eq!(accepted, Outcome { asked: 0, answered: 2, flights: expected });
@@ -154,14 +154,14 @@ fn quic_crypto() {
     // the client has the chain: two hashes of 8 with their types, and an end
     let rejected = same(QuicVersion::Gquic37, true, Some(EarlyData::Rejected));
     assert_eq!(rejected, Outcome { asked: 0, answered: 4, flights: initial(&[1024, 395 + 19, 1024, 284]) });
-    // 5000 + 72 is not below 3 * 1300 - 166: a round trip more
+    // 5000 + 72 is not below 3 * 1300 - 166: one more round trip
     let mut long = config(QuicVersion::Gquic37, false, None);
     long.tls.certificate = ByteCount::from_bytes(5000);
     let flights = initial(&[1300, 307, 1300, 5395, 1024, 284]);
     assert_eq!(exchange(&long, &long), Outcome { asked: 4, answered: 6, flights });
 }
 
-/// Hellos and windows are those of two profiles; only `tls` is common.
+/// Hellos and windows are those of two profiles; only `tls` is equal.
 #[test]
 fn ends_of_different_profiles_understand_each_other() {
     for version in BOTH {
@@ -194,8 +194,8 @@ fn a_tls_server_sends_before_it_receives() {
     assert_eq!((keys(&server), server.handshake.is_complete()), ((true, true), true));
 }
 
-/// The client knows with EncryptedExtensions (15 + 54 + 4 = 73 B) what became of 0-RTT, 1-RTT keys come with
-/// Finished.
+/// The client learns the state of 0-RTT with EncryptedExtensions (15 + 54 + 4 = 73 B); 1-RTT keys are
+/// available with Finished.
 #[test]
 fn early_data_are_decided_before_the_flight_ends() {
     for (early, state, extensions) in
@@ -218,7 +218,7 @@ fn early_data_are_decided_before_the_flight_ends() {
     }
 }
 
-/// Frames that arrive twice, or an end of which it has been known, change nothing.
+/// Frames that arrive twice, or repeat a known end of a message, change nothing.
 #[test]
 fn repetitions_change_nothing() {
     for version in BOTH {
@@ -245,7 +245,8 @@ fn any_config() -> impl Strategy<Value = Config> {
 }
 
 proptest! {
-    /// What an end knows depends on how much has arrived, not on how: pieces of any size, whole flights.
+    /// The state of an end depends on the bytes received, not on their division: pieces of any size, whole
+    /// flights.
     #[test]
     fn pieces_do_not_matter(config in any_config(), pieces in proptest::collection::vec(1..2000u64, 8)) {
         let ends = || [End::new(&config, Role::Client), End::new(&config, Role::Server)];
@@ -264,7 +265,7 @@ proptest! {
         prop_assert!(client.handshake.is_complete() && server.handshake.is_complete());
     }
 
-    /// Keys come and stay, except those of 0-RTT that the server rejects; crypto streams only grow.
+    /// Keys remain available, except those of 0-RTT that the server rejects; crypto streams only grow.
     #[test]
     fn keys_stay(config in any_config(), piece in 1..3000u64) {
         let mut ends = [End::new(&config, Role::Client), End::new(&config, Role::Server)];

@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | Initial | ClientHello | ServerHello |
 //! | Handshake | Finished | EncryptedExtensions, Certificate and CertificateVerify unless resumed, Finished |
-//! | Application | | NewSessionTickets, as long as the profile says |
+//! | Application | | NewSessionTickets, with the length of the profile |
 //!
 //! | keys | client has them with | server has them with |
 //! | --- | --- | --- |
@@ -13,7 +13,8 @@
 //! | 1-RTT, to send | server's Finished | ClientHello: "0.5-RTT data" (section 5.7) |
 //! | 1-RTT, to receive | server's Finished | client's Finished (section 5.7) |
 //!
-//! Differences from a TLS stack: no HelloRetryRequest, no client certificate, the client believes the server's parameters with EncryptedExtensions.
+//! Differences from a TLS stack: no HelloRetryRequest, no client certificate, the client trusts the server's
+//! parameters from EncryptedExtensions on.
 
 use super::{Config, EarlyState, Level, Streams};
 use crate::options::{self, EarlyData};
@@ -24,13 +25,14 @@ use crate::tls_messages::{
 use quiclab_core::quic::{TlsSession, TransportParameters, varint_length};
 use quiclab_core::{PacketSpace, Role};
 
-/// "TLS's middlebox compatibility mode" is not used: the session ID is empty (RFC 9001 section 8.4).
+/// Length of the ServerHello: "TLS's middlebox compatibility mode" is not used: the session ID is empty (RFC
+/// 9001 section 8.4).
 const SERVER_HELLO: u64 = server_hello(0);
-/// The client's choice, in original_destination_connection_id.
+/// Length of the connection ID chosen by the client, in original_destination_connection_id.
 const ORIGINAL_ID: u64 = 8;
 
-/// Extension quic_transport_parameters of a server (RFC 9001 section 8.2): type and length 4, then each
-/// parameter as ID, length, value (RFC 9000 section 18).
+/// Length of the extension quic_transport_parameters of a server (RFC 9001 section 8.2): type and length 4,
+/// then each parameter as ID, length, value (RFC 9000 section 18).
 fn parameters_extension(parameters: &TransportParameters) -> u64 {
     // ID and length take one byte each
     let integer = |value: u64| 2 + varint_length(value) as u64;
@@ -48,7 +50,7 @@ fn parameters_extension(parameters: &TransportParameters) -> u64 {
     ];
     // active_connection_id_limit: a small number
     let limits = windows.into_iter().map(optional).sum::<u64>() + integer(2);
-    // max_ack_delay is left out at its default
+    // max_ack_delay is omitted at its default
     let delay = if ms(parameters.max_ack_delay) == 25 { 0 } else { integer(ms(parameters.max_ack_delay)) };
     let idle = parameters.idle_timeout.map_or(0, |timeout| integer(ms(timeout)));
     let datagrams = optional(parameters.max_datagram_frame_size);
@@ -65,7 +67,7 @@ fn encrypted_extensions(parameters: &TransportParameters, accepts_early_data: bo
     ENCRYPTED_EXTENSIONS + parameters_extension(parameters) + early
 }
 
-/// Which messages there are. What has happened follows from the streams.
+/// Messages of the handshake. Its state follows from the streams.
 #[derive(Clone, Debug)]
 pub(super) struct Tls {
     role: Role,
@@ -93,7 +95,7 @@ impl Tls {
         Self { role, options, tickets: config.fixed.tickets.bytes() }
     }
 
-    /// Queues what follows from what has arrived.
+    /// Queues the messages that follow from the received ones.
     pub(super) fn advance(&self, streams: &mut Streams) {
         match self.role {
             Role::Client => {
@@ -125,7 +127,7 @@ impl Tls {
         encrypted_extensions(parameters, self.options.early_data == Some(EarlyData::Accepted))
     }
 
-    /// The server's parameters, when the client has its EncryptedExtensions.
+    /// Parameters of the server, when the client has its EncryptedExtensions.
     fn read_extensions<'a>(&self, streams: &'a Streams) -> Option<&'a TransportParameters> {
         let peer = streams.peer(Level::Handshake).filter(|_| hello(streams))?;
         (streams.arrived(Level::Handshake) >= self.extensions(peer)).then_some(peer)
@@ -160,8 +162,8 @@ impl Tls {
         }
     }
 
-    /// "when the TLS stack has both sent a Finished message and verified the peer's Finished message": the
-    /// own one is made at once.
+    /// Whether the handshake is complete: "when the TLS stack has both sent a Finished message and verified
+    /// the peer's Finished message": its own is sent at once.
     pub(super) fn is_complete(&self, streams: &Streams) -> bool {
         hello(streams) && streams.complete(Level::Handshake).is_some()
     }
@@ -180,7 +182,7 @@ impl Tls {
     }
 }
 
-/// The peer's ClientHello or ServerHello has arrived.
+/// Whether the peer's ClientHello or ServerHello has arrived.
 fn hello(streams: &Streams) -> bool {
     streams.complete(Level::Initial).is_some()
 }
@@ -204,7 +206,7 @@ mod tests {
             max_stream_data_uni: 1 << 30,                  // 2 + 8
             max_streams_bidi: 100,                         // 2 + 2
             max_streams_uni: 3,                            // 2 + 1
-            max_ack_delay: Duration::from_millis(25),      // left out
+            max_ack_delay: Duration::from_millis(25),      // omitted
             idle_timeout: Some(Duration::from_secs(30)),   // 30000 ms: 2 + 4
             max_datagram_frame_size: 65_535,               // 2 + 4
             min_ack_delay: Some(Duration::from_millis(1)), // 8 + 1 + 2

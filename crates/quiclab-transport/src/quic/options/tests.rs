@@ -11,7 +11,7 @@ fn plain() -> EndpointConfig {
     EndpointConfig { stack: Some("lab-quic".to_owned()), ..EndpointConfig::default() }
 }
 
-/// Path and kind of the problem with what `change` makes of a right configuration.
+/// Path and kind of the problem of a valid configuration after `change`.
 fn problem(change: impl FnOnce(&mut EndpointConfig)) -> (String, ProblemKind) {
     let mut config = plain();
     change(&mut config);
@@ -160,7 +160,7 @@ fn congestion_control_changes_with_what_belongs_to_it() {
     }
 }
 
-/// What is not given follows what is.
+/// Values that are not set follow those that are.
 #[test]
 fn windows_follow_datagrams_and_each_other() {
     let with = |profile: &str, change: &dyn Fn(&mut EndpointConfig)| {
@@ -170,12 +170,12 @@ fn windows_follow_datagrams_and_each_other() {
         })
     };
     let larger = |config: &mut EndpointConfig| config.datagram_size = bytes(1472);
-    // ten datagrams; 32 x 1460 B whatever they are; 14 720 B at most
+    // ten datagrams; 32 x 1460 B regardless of them; at most 14 720 B
     assert_eq!(with("aioquic", &larger).initial_window(), ByteCount::from_bytes(14_720));
     assert_eq!(with("chromium-quic1", &larger).initial_window(), ByteCount::from_bytes(46_720));
     assert_eq!(InitialWindow::Rfc9002.bytes(ByteCount::from_bytes(1500)), ByteCount::from_bytes(14_720));
     assert_eq!(InitialWindow::Rfc9002.bytes(ByteCount::from_bytes(9000)), ByteCount::from_bytes(18_000));
-    // 2000 x 1460 B is Chromium's largest window; a larger first one raises it
+    // 2000 x 1460 B is Chromium's maximum window; a larger initial one raises it
     let raised = with("chromium-quic1", &|config| config.initial_window = bytes(4_000_000));
     assert_eq!(raised.quic.max_window, bytes(4_000_000));
     let credit = with("quic-go", &|config| config.stream_receive_window = bytes(10 << 20));

@@ -1,11 +1,11 @@
-//! aioquic, in Python, after its sources on PyPI.
+//! aioquic, in Python, from its sources on PyPI.
 //!
-//! | release | draft | what differs from 0.9.25 |
+//! | release | draft | differences from 0.9.25 |
 //! |---|---|---|
 //! | 0.8.8 | 27 | datagrams of 1280 B, initial RTT 500 ms; never raises its limit of 128 streams |
 //! | 0.9.0 | 28 | `recovery.py`, `packet_builder.py` and `rangeset.py` are those of 0.8.8 byte by byte; hence no profile |
 //! | 0.9.25 | 29 to 32, version 1 | |
-//! | 1.7.2 | version 1 and 2 | 64 ACK ranges, persistent congestion, a probe timeout takes the oldest packet for lost without a congestion event (0.9.25: PING), handshake timeouts are no congestion event |
+//! | 1.7.2 | version 1 and 2 | 64 ACK ranges, persistent congestion, a probe timeout declares the oldest packet lost without a congestion event (0.9.25: PING), handshake timeouts are not congestion events |
 //!
 //! An acknowledgement is due 1 ms after the first packet and never earlier: neither packets nor gaps count.
 //! Packets with acknowledgements are not paced. The pacer's bucket starts empty.
@@ -13,7 +13,7 @@
 use super::*;
 
 profile! {
-    /// The release of the Dual Connectivity study.
+    /// Release of the Dual Connectivity study.
     AIOQUIC: "aioquic",
         "aioquic 0.9.25, in Python: NewReno, pacing at cwnd / srtt, acknowledgements by a timer of 1 ms";
 
@@ -89,7 +89,7 @@ profile! {
 }
 
 profile! {
-    /// The last of draft 27; of draft 28, too.
+    /// Last release of draft 27; also of draft 28.
     AIOQUIC_0_8_8: "aioquic-0.8.8",
         "aioquic 0.8.8 (draft 27) and 0.9.0 (draft 28): as 0.9.25, with larger datagrams and initial RTT",
     base AIOQUIC;

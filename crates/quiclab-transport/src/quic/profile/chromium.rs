@@ -1,23 +1,24 @@
 //! Chromium's QUIC: google/quiche at Chromium 111 (2023), and proto-quic at 60.0.3108 (2017, gQUIC 37).
 //!
-//! Client and server are one profile: flow control is that of the browser (Chromium `net/quic`), the rest that of
-//! the common code. The sample server's own windows, 64 KiB and 1 MiB (`quic/tools/quic_server.cc`), bound
-//! uploads and are not modelled. The server's datagrams grow from `kDefaultServerMaxPacketSize`, 1000 B, to the
-//! size of the client's first one (`QuicConnection::ProcessUdpPacket`): taken from the start here.
+//! Client and server are one profile: flow control is that of the browser (Chromium `net/quic`), the rest
+//! that of the common code. The sample server's own windows, 64 KiB and 1 MiB (`quic/tools/quic_server.cc`),
+//! limit uploads and are not modelled. The server's datagrams grow from `kDefaultServerMaxPacketSize`, 1000
+//! B, to the size of the client's first one (`QuicConnection::ProcessUdpPacket`), which is used from the
+//! start here.
 //!
-//! | what | Chromium | here |
+//! | aspect | Chromium | here |
 //! |---|---|---|
-//! | window unit | `kDefaultTCPMSS`, 1460 B, whatever a datagram is | the same |
-//! | pacing | an ideal send time, 10 packets after quiescence, else pairs ("lumpy", from 1.2 Mbit/s on) | a bucket of 2, and 10 after a pause |
+//! | window unit | `kDefaultTCPMSS`, 1460 B, regardless of the datagram size | the same |
+//! | pacing | an ideal send time, 10 packets after quiescence, otherwise pairs ("lumpy", from 1.2 Mbit/s on) | a bucket of 2, and 10 after a pause |
 //! | time threshold | of max(previous srtt, latest) | of max(srtt, latest) |
-//! | first probe timeout | 1.5 srtt after the last packet at least (`kFirstPtoSrttMultiplier`) | not modelled |
-//! | retransmission timeouts of gQUIC | two tail loss probes, then an RTO of 200 ms at least | probe timeouts of RFC 9002 |
-//! | acknowledgement delay | of the smallest RTT | of the smoothed RTT |
+//! | first probe timeout | at least 1.5 srtt after the last packet (`kFirstPtoSrttMultiplier`) | not modelled |
+//! | retransmission timeouts of gQUIC | two tail loss probes, then an RTO of at least 200 ms | probe timeouts of RFC 9002 |
+//! | acknowledgement delay | of the minimum RTT | of the smoothed RTT |
 //! | initial RTT of a repeated connection | of the earlier one (`initial_round_trip_time_us`) | 100 ms: set `initial_rtt` |
 //!
 //! The stored copy of quiche that was read is that of January 2023 (039c155d9adc) or, where a file has not
-//! changed since, a later one; it was not possible to read the copy of C43017f itself. That of proto-quic is from
-//! 2016 to 2017.
+//! changed since, a later one; the copy of C43017f itself could not be read. That of proto-quic is from 2016
+//! to 2017.
 
 use super::*;
 

@@ -1,26 +1,27 @@
 //! ngtcp2, in C, with the programs of its `examples`.
 //!
-//! The stored copies are not those of the commit 20d04c3 (draft 32, late 2020) but of the months around it; the release
-//! of 2022 is the one before its HyStart++ got conservative slow start.
+//! The stored copies are not those of the commit 20d04c3 (draft 32, late 2020) but of the months around it;
+//! the release of 2022 precedes conservative slow start in its HyStart++.
 //!
-//! | what | ngtcp2 | here |
+//! | aspect | ngtcp2 | here |
 //! |---|---|---|
-//! | window | does not grow above 2.89 x highest delivery rate x smallest RTT, November 2019 to 2024 (`target_cwnd`, 5d14d661) | not modelled |
+//! | window | does not grow above 2.89 x maximum delivery rate x minimum RTT, November 2019 to 2024 (`target_cwnd`, 5d14d661) | not modelled |
 //! | packet threshold | half of the packets in flight, at least 3, from May 2020 on (853431ba) | 3 |
 //! | CUBIC of 2020 | K in whole seconds, rounded down (`ngtcp2_cbrt`): the window is above the cubic curve right after a loss | RFC 9438 |
-//! | HyStart++ of 2022 | leaves slow start at once at a delay (eight samples, 4 ms to 16 ms) | as Chromium's HyStart, which does the same |
-//! | pacing of 2022 | what is sent in one go, 64 KiB at most, is paid for with a wait after it | a bucket of 64 KiB |
+//! | HyStart++ of 2022 | exits slow start at once at a delay (eight samples, 4 ms to 16 ms) | HyStart of Chromium, which does the same |
+//! | pacing of 2022 | data sent at once, at most 64 KiB, are followed by a wait | a bucket of 64 KiB |
 //!
-//! 2020 has no pacer: packets leave as the window allows, which the study finds in its captures, too.
+//! 2020 has no pacer: packets are sent as the window allows, as also found in the captures of the study.
 //!
-//! The study of Dual Connectivity used draft 27, which the public history has from 2020-02-28 (1d84b5d9) to 2020-05-20 (0c6a348f): CUBIC
-//! only from 2020-05-13 on (e2284cbb), HyStart++ after it (411a05b2), and no pacer in library or examples before BBR in June 2021
-//! (2139516a), although the study names one. Its commit is not published, and no profile is of those months.
+//! The study of Dual Connectivity used draft 27, which is in the public history from 2020-02-28 (1d84b5d9) to
+//! 2020-05-20 (0c6a348f): CUBIC only from 2020-05-13 on (e2284cbb), HyStart++ after it (411a05b2), and no
+//! pacer in library or examples before BBR in June 2021 (2139516a), although the study names one. Its commit
+//! is not published, and no profile represents those months.
 
 use super::*;
 
 profile! {
-    /// With a pacer.
+    /// Release with a pacer.
     NGTCP2_2022: "ngtcp2-2022",
         "ngtcp2 of 2022 with its example programs, in C: CUBIC, pacing at 1.25 cwnd / srtt after bursts of 64 KiB";
 
@@ -79,7 +80,7 @@ profile! {
 }
 
 profile! {
-    /// The time of the pacing study's commit.
+    /// State at the time of the pacing study's commit.
     NGTCP2_2020: "ngtcp2-2020",
         "ngtcp2 of late 2020 (draft 32, 20d04c3) with its example programs, in C: CUBIC without a pacer",
     base NGTCP2_2022;

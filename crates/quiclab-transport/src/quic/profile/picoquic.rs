@@ -1,31 +1,31 @@
 //! picoquic, in C, at bf84867 (October 2020), the commit of the pacing study, and as the base of PQUIC.
 //!
-//! Read at that commit, but for what is marked *assumed*.
+//! Values were read at that commit, except those marked *assumed*.
 //!
-//! | what | picoquic | here |
+//! | aspect | picoquic | here |
 //! |---|---|---|
 //! | loss | RACK: a later packet, sent srtt / 4 later, is acknowledged; with fewer than three later ones, max_ack_delay + srtt / 4 after that | time threshold of 1.25, no packet threshold |
 //! | ACKs above 16 Mbit/s | every 4 packets, every 10 with an RTT above 100 ms | every 2, as below: the pacer of the receiver decides |
 //! | packets with acknowledgements only | in flight until acknowledged | not in flight: some hundred bytes |
-//! | the peer's packets with acknowledgements only | each eighth is acknowledged, next to other frames (`picoquic_is_ack_needed`); gives RTT samples | a PING after 24 |
-//! | a timeout | the oldest packet counts as lost | the window falls, nothing counts as lost |
-//! | smallest window of NewReno and CUBIC | 2 x 1536 B | two datagrams |
+//! | the peer's packets with acknowledgements only | every eighth is acknowledged, together with other frames (`picoquic_is_ack_needed`); gives RTT samples | a PING after 24 |
+//! | a timeout | the oldest packet counts as lost | the window is reduced, nothing counts as lost |
+//! | minimum window of NewReno and CUBIC | 2 x 1536 B | two datagrams |
 //! | growth of receive windows | to three times as much when half is used | to twice as much |
 //! | stream that sends next | the first that has data | round robin |
 //! | window below eight packets | not paced | paced |
 //!
-//! **Acknowledgements are paced.** `picoquic_prepare_packet_ready` looks for an acknowledgement to send only when the pacer
-//! lets a packet go, and `picoquic_queue_for_retransmit` charges a packet of whatever content with the time of a full one. A
-//! receiver has little in flight, so its window and its bandwidth are the smallest that its congestion control allows, and
-//! these say how often it acknowledges (docs/studies/pacing.md).
+//! **Acknowledgements are paced.** `picoquic_prepare_packet_ready` checks for an acknowledgement to send only
+//! when the pacer releases a packet, and `picoquic_queue_for_retransmit` charges any packet with the time of
+//! a full one. A receiver has little in flight, so its window and its bandwidth are the minimum of its
+//! congestion control, and these determine how often it acknowledges (docs/studies/pacing.md).
 //!
-//! The study runs it with BBR and with CUBIC: set `congestion_control`. The example program picoquicdemo has BBR at both ends
-//! unless option `-G` says otherwise.
+//! The study runs it with BBR and with CUBIC: set `congestion_control`. The example program picoquicdemo has
+//! BBR at both ends without option `-G`.
 
 use super::*;
 
 profile! {
-    /// The commit of the pacing study.
+    /// Commit of the pacing study.
     PICOQUIC: "picoquic",
         "picoquic at bf84867 (2020), in C: NewReno or BBR, pacing at cwnd / srtt, acknowledgements paced, too";
 
@@ -103,8 +103,8 @@ profile! {
 }
 
 profile! {
-    /// The fork of 2019 that the multipath tunnel is built on. Its pacer and its timeouts were not read: they are those of other
-    /// stacks.
+    /// Fork of 2019 on which the multipath tunnel is built. Its pacer and its timeouts were not read: they
+    /// are those of other stacks.
     PQUIC: "pquic",
         "PQUIC at 5bde5bb (2019), a fork of picoquic, in C: as picoquic, acknowledgements not paced",
     base PICOQUIC;

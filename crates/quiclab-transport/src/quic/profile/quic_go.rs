@@ -1,7 +1,7 @@
-//! quic-go, in Go, at v0.18.0 (draft 29, August 2020), the release that eff36f3 of the pacing study is nearest to:
+//! quic-go, in Go, at v0.18.0 (draft 29, August 2020), the release nearest to eff36f3 of the pacing study:
 //! both have the pacer with waits of a millisecond, which v0.17.3 does not.
 //!
-//! | what newer releases change | to v0.55.0 |
+//! | changes in newer releases | to v0.55.0 |
 //! |---|---|
 //! | datagrams | 1280 B, with path MTU discovery to 1452 B |
 //! | ACK ranges | 32 |
@@ -13,7 +13,7 @@
 use super::*;
 
 profile! {
-    /// The release of the pacing study.
+    /// Release of the pacing study.
     QUIC_GO: "quic-go",
         "quic-go 0.18 (draft 29, eff36f3), in Go: NewReno keeping 0.7, waits of a millisecond at least";
 

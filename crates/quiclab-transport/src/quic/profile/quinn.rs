@@ -1,13 +1,13 @@
-//! quinn-proto 0.11.19, in Rust, after its source: for a comparison of lab-quic with the real stack `quinn`.
+//! quinn-proto 0.11.19, in Rust, from its source: for a comparison of lab-quic with the real stack `quinn`.
 //!
-//! Set as that stack is run here (path MTU discovery off). Its acknowledgements report a gap when the sender would
-//! declare a loss (reordering threshold 1: at once), and more than ten packets that ask for none; the latter is not
-//! modelled. The burst has 256 packets at most.
+//! Configured as that stack here (path MTU discovery off). Its acknowledgements report a gap when the sender
+//! would declare a loss (reordering threshold 1: at once), and more than ten packets that are not
+//! ack-eliciting; the latter is not modelled. The burst has at most 256 packets.
 
 use super::*;
 
 profile! {
-    /// The release of the stack `quinn`.
+    /// Release of the stack `quinn`.
     QUINN: "quinn", "quinn-proto 0.11.19, in Rust: CUBIC, pacing at 1.25 cwnd / srtt";
 
     quic.version = QuicVersion::V1, "lib.rs DEFAULT_SUPPORTED_VERSIONS, 0.11.19";

@@ -1,4 +1,4 @@
-//! Profiles: complete, with a source for each value, and what they are known to be.
+//! Profiles: complete, with a source for each value, and with known values.
 
 use super::*;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! By hand, and against a set of all packets that arrived.
+//! Cases by hand, and comparison with a set of all packets received.
 
 use super::*;
 use crate::acknowledgement::{Every, Timer};
@@ -79,7 +79,7 @@ fn the_oldest_ranges_are_forgotten_and_count_as_received() {
 #[test]
 fn what_the_peer_knows_is_acknowledged_is_forgotten() {
     let mut received = with(8, [0, 1, 4, 5, 6]);
-    received.forget_up_to(4); // 4 to 6 goes on after it
+    received.forget_up_to(4); // 4 to 6 continues after it
     assert_eq!(ranges(&received, 100), vec![4..=6]);
     assert!(received.is_duplicate(1) && !received.is_duplicate(2) && !received.is_duplicate(3));
     received.forget_up_to(6);
@@ -89,7 +89,8 @@ fn what_the_peer_knows_is_acknowledged_is_forgotten() {
     assert_eq!(ranges(&received, 100), vec![7..=7]);
 }
 
-/// Every second packet, and at once what leaves or fills a gap; a packet that asks for nothing is no gap.
+/// Every second packet is acknowledged, and at once one that leaves or fills a gap; a packet that is not
+/// ack-eliciting is not a gap.
 #[test]
 fn the_policy_learns_what_is_out_of_order() {
     let mut received = received(8);
@@ -102,7 +103,7 @@ fn the_policy_learns_what_is_out_of_order() {
         }
         due
     };
-    // the first is no gap, whatever its number
+    // the first is not a gap, regardless of its number
     assert!(!at_once(3, true));
     assert!(at_once(4, true));
     assert!(at_once(6, true));
@@ -121,7 +122,8 @@ fn a_packet_that_asks_for_nothing_makes_nothing_due_but_is_acknowledged() {
 }
 
 proptest! {
-    /// No packet is taken twice, what is acknowledged has arrived, and everything is acknowledged that is not forgotten.
+    /// No packet is accepted twice, all packets acknowledged have arrived, and all packets in kept ranges are
+    /// acknowledged.
     #[test]
     fn acknowledgements_tell_the_truth(
         numbers in prop::collection::vec(0u64..90, 1..120),
@@ -148,7 +150,7 @@ proptest! {
             prop_assert!(model.difference(&told).all(|n| *n < received.forgotten));
             let enough = numbers.len() <= most_ranges as usize && forget.is_none();
             prop_assert!(!enough || received.forgotten == 0);
-            // what fits is the beginning of it
+            // the part that fits is its beginning
             let some = ranges(&received, room);
             prop_assert_eq!(&some[..], &all[..some.len()]);
         }

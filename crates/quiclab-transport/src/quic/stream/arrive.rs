@@ -1,4 +1,4 @@
-//! Frames that arrive, and what became of those that were sent (RFC 9000 sections 13.3 and 19).
+//! Received frames, and acknowledgement and loss of sent frames (RFC 9000 sections 13.3 and 19).
 
 use super::Handle;
 use super::receive::{Arrived, ReceiveHalf};
@@ -10,8 +10,8 @@ use quiclab_core::quic::QuicFrame;
 use quiclab_core::{Duration, Time};
 
 impl Streams {
-    /// Takes a frame about streams or flow control; others are none of its business. `srtt` is what the
-    /// growth of windows depends on.
+    /// Handles a frame about streams or flow control; others are ignored. The growth of windows depends on
+    /// `srtt`.
     ///
     /// # Errors
     /// If the peer violates the protocol: the connection ends.
@@ -46,7 +46,7 @@ impl Streams {
                 let id = StreamId(stream_id);
                 let Some(handle) = self.find_sending(id)? else { return Ok(()) };
                 // "an endpoint that receives a STOP_SENDING frame MUST send a RESET_STREAM frame if the
-                // stream is in the Ready or Send state" (section 3.5); Data Sent is answered alike
+                // stream is in the Ready or Send state" (section 3.5); Data Sent is handled alike
                 let given_up = self.table.get_mut(handle).send.as_mut().and_then(SendHalf::reset);
                 if let Some(given_up) = given_up {
                     self.unacked -= given_up;
@@ -68,7 +68,7 @@ impl Streams {
         Ok(())
     }
 
-    /// Data or a reset have arrived: the connection's window, and what the application is told.
+    /// Handles data or a reset: updates the connection's window, and queues events for the application.
     fn on_arrived(
         &mut self,
         handle: Handle,
@@ -90,7 +90,7 @@ impl Streams {
         self.refresh(handle);
     }
 
-    /// The stream of a frame about what the peer sends; `None`: it is over.
+    /// Stream of a frame about data that the peer sends; `None`: it is closed.
     fn find_receiving(&mut self, id: StreamId) -> Result<Option<Handle>, StreamError> {
         if self.is_mine(id) && !id.is_bidirectional() {
             return Err(StreamError::StreamState { id: id.0 });
@@ -98,7 +98,7 @@ impl Streams {
         self.find_or_accept(id)
     }
 
-    /// The stream of a frame about what this end sends; `None`: it is over.
+    /// Stream of a frame about data that this end sends; `None`: it is closed.
     fn find_sending(&mut self, id: StreamId) -> Result<Option<Handle>, StreamError> {
         if !self.is_mine(id) && !id.is_bidirectional() {
             return Err(StreamError::StreamState { id: id.0 });
@@ -106,8 +106,8 @@ impl Streams {
         self.find_or_accept(id)
     }
 
-    /// "Before a stream is created, all streams of the same type that were initiated by the same endpoint
-    /// with lower-numbered stream IDs MUST be created" (section 3.2).
+    /// Finds or accepts a stream. "Before a stream is created, all streams of the same type that were
+    /// initiated by the same endpoint with lower-numbered stream IDs MUST be created" (section 3.2).
     fn find_or_accept(&mut self, id: StreamId) -> Result<Option<Handle>, StreamError> {
         let direction = usize::from(!id.is_bidirectional());
         if self.is_mine(id) {
@@ -131,7 +131,7 @@ impl Streams {
         Ok(self.table.find(id))
     }
 
-    /// A frame of a sent packet is acknowledged.
+    /// Handles the acknowledgement of a frame of a sent packet.
     pub(crate) fn on_acked(&mut self, frame: &SentFrame) {
         match *frame {
             SentFrame::Stream { id, offset, length, fin } => {
@@ -154,8 +154,8 @@ impl Streams {
         }
     }
 
-    /// A frame of a sent packet is lost: what still matters of it is sent again. It may be acknowledged all
-    /// the same, later.
+    /// Handles the loss of a frame of a sent packet: it is sent again unless obsolete. It may still be
+    /// acknowledged later.
     pub(crate) fn on_lost(&mut self, frame: &SentFrame) {
         let direction = |bidirectional: bool| usize::from(!bidirectional);
         match *frame {

@@ -1,4 +1,4 @@
-//! Flow control: what may be sent, and how much more the peer may send (RFC 9000 section 4).
+//! Flow control: credit of this end, and limits for the peer (RFC 9000 section 4).
 //!
 //! | Rule | When the limit grows | To |
 //! | --- | --- | --- |
@@ -6,9 +6,9 @@
 //! | `double_when_half_used` (aioquic `_write_connection_limits`, `_write_stream_limits`) | the peer has used more than half of it, counted from 0 | twice the limit |
 //! | `double_within_two_rtts` (Chromium `QuicFlowController::MaybeSendWindowUpdate`) | less than half of the window is left unread | read + window; the window doubles first if the last update is less than two smoothed RTTs ago |
 //!
-//! | differs | from | here |
+//! | difference | from | here |
 //! | --- | --- | --- |
-//! | aioquic's limits grow without bound | | what the peer may send beyond what is read is bounded by the largest window; from then on credit is given back by halves of it |
+//! | aioquic's limits grow without bound | | bytes beyond those read are bounded by the maximum window; from then on credit is returned in halves of it |
 //! | the connection's window beside a stream's that grows | Chromium's `EnsureWindowAtLeast` compares with the wrong field and hardly ever grows it | at least 1.5 times the stream's, as quic-go's `EnsureMinimumWindowSize` |
 //! | quic-go updates when a quarter is read and doubles by the fraction of four RTTs | | Chromium's rule |
 
@@ -16,12 +16,12 @@ use crate::options::FlowControl;
 use quiclab_core::quic::VARINT_MAX;
 use quiclab_core::{Duration, Time};
 
-/// What the peer allows this end to send, of a stream or in all.
+/// Credit of this end for sending, on a stream or in total.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Credit {
     limit: u64,
     used: u64,
-    /// Limit at which the peer was last told that it blocks (DATA_BLOCKED, STREAM_DATA_BLOCKED).
+    /// Limit last reported to the peer as blocking (DATA_BLOCKED, STREAM_DATA_BLOCKED).
     reported: Option<u64>,
 }
 
@@ -42,11 +42,11 @@ impl Credit {
     pub(super) fn spend(&mut self, bytes: u64) {
         self.used += bytes;
     }
-    /// A limit that is not larger has no effect (RFC 9000 section 4.1).
+    /// Raises the limit; one that is not larger has no effect (RFC 9000 section 4.1).
     pub(super) fn raise(&mut self, limit: u64) {
         self.limit = self.limit.max(limit);
     }
-    /// The limit blocks, and the peer has not been told.
+    /// Whether the limit blocks and this has not been reported to the peer.
     pub(super) fn is_report_due(&self) -> bool {
         self.remaining() == 0 && self.reported != Some(self.limit)
     }
@@ -58,28 +58,28 @@ impl Credit {
     }
 }
 
-/// What this end lets its peer send, of a stream or in all.
+/// Limit of this end for data of the peer, on a stream or in total.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReceiveWindow {
     rule: FlowControl,
-    /// Bytes that may be sent beyond what is read; grows with `double_within_two_rtts`.
+    /// Bytes that may be sent beyond those read; grows with `double_within_two_rtts`.
     window: u64,
-    /// Bytes that growth ends at.
+    /// Maximum of the window in bytes.
     most: u64,
-    /// Limit that the peer has been told.
+    /// Limit last announced to the peer.
     limit: u64,
-    /// Highest byte that the peer has used, in a connection the sum of those of its streams.
+    /// Highest byte used by the peer; in a connection the sum over its streams.
     received: u64,
     /// Bytes that count as read.
     read: u64,
-    /// When the window was last moved.
+    /// Time of the last move of the window.
     moved: Option<Time>,
-    /// The peer is to be told a higher limit, or the last one once more.
+    /// Whether a higher limit, or the last one again, is to be announced to the peer.
     due: bool,
 }
 
 impl ReceiveWindow {
-    /// The peer may send `window` bytes; growth ends at `most` bytes, if that is more.
+    /// Makes a window of `window` bytes; growth ends at `most` bytes, if that is more.
     pub(super) fn new(rule: FlowControl, window: u64, most: u64) -> Self {
         let window = window.min(VARINT_MAX);
         Self {
@@ -94,7 +94,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// The peer has been told `limit` before, in an earlier connection: the window is as large at least.
+    /// Keeps the limit `limit` announced in an earlier connection: the window is at least as large.
     pub(super) fn keep(&mut self, limit: u64) {
         self.window = self.window.max(limit);
         self.most = self.most.max(self.window);
@@ -111,26 +111,26 @@ impl ReceiveWindow {
     pub(super) fn remaining(&self) -> u64 {
         self.limit.saturating_sub(self.received)
     }
-    /// Whether the peer is to be told.
+    /// Whether an announcement is due.
     pub(super) fn is_due(&self) -> bool {
         self.due
     }
-    /// The limit to tell the peer, now.
+    /// Limit to announce to the peer now.
     pub(super) fn announcement(&self) -> u64 {
         self.next_limit().max(self.limit)
     }
-    /// The peer is being told [`ReceiveWindow::announcement`].
+    /// Handles the sending of [`ReceiveWindow::announcement`].
     pub(super) fn on_announced(&mut self) {
         self.limit = self.announcement();
         self.due = false;
     }
-    /// An announcement is lost; one after it makes it obsolete.
+    /// Handles the loss of an announcement, which is obsolete if another followed.
     pub(super) fn on_announcement_lost(&mut self, maximum: u64) {
         self.due |= maximum == self.limit;
     }
 
-    /// The peer has used `received` bytes more of the limit, and `read` bytes more count as read. Returns
-    /// the window if it has grown.
+    /// Handles data by which the peer uses `received` more bytes of the limit, and `read` more bytes count as
+    /// read. Returns the window if it has grown.
     pub(super) fn on_data(
         &mut self,
         received: u64,
@@ -171,7 +171,7 @@ impl ReceiveWindow {
         (self.window > before).then_some(self.window)
     }
 
-    /// `bytes` count as read that arrived before, because they will not be read: no window grows.
+    /// Counts earlier `bytes` as read, because they will not be read: no window grows.
     #[cfg(test)] // see `ReceiveHalf::stop`
     pub(super) fn on_discarded_read(&mut self, bytes: u64) {
         self.read += bytes;
@@ -182,7 +182,7 @@ impl ReceiveWindow {
         };
     }
 
-    /// The window of a stream has grown to `stream` bytes: the connection's is to be half as large again.
+    /// Raises the window of the connection to 1.5 times that of a stream, which has grown to `stream` bytes.
     pub(super) fn keep_above(&mut self, stream: u64, now: Time) {
         let window = (stream + stream / 2).min(self.most);
         if window > self.window {
@@ -192,7 +192,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// The rule of aioquic; where the largest window bounds the limit, half of it is given back.
+    /// Rule of aioquic; if the maximum window bounds the limit, credit is given in halves of it.
     fn is_half_used(&self) -> bool {
         self.received > self.limit / 2 && self.grants(self.limit.min(self.most / 2))
     }
@@ -202,7 +202,7 @@ impl ReceiveWindow {
         left == 0 || left < self.window / 2
     }
 
-    /// Whether the next limit would give at least `bytes`, and anything at all.
+    /// Whether the next limit would add at least `bytes`, and more than 0.
     fn grants(&self, bytes: u64) -> bool {
         let more = self.next_limit().saturating_sub(self.limit);
         more > 0 && more >= bytes
@@ -228,7 +228,7 @@ mod tests {
         ReceiveWindow::new(rule, 800, 3200)
     }
 
-    /// `bytes` arrive and are read at `now`; the limit that is announced then, if one is.
+    /// Receives and reads `bytes` at `now`; returns the limit that is then announced, if any.
     fn read(window: &mut ReceiveWindow, now: u64, bytes: u64) -> Option<u64> {
         window.on_data(bytes, bytes, ms(now), RTT);
         let due = window.is_due();
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(read(&mut window, 0, 1), Some(900));
         assert_eq!(read(&mut window, 0, 250), Some(1150));
         assert_eq!(window.remaining(), 800);
-        // held behind a gap: nothing to give back
+        // held behind a gap: no credit to return
         window.on_data(800, 0, ms(1), RTT);
         assert!(!window.is_due() && window.remaining() == 0);
         assert_eq!(window.on_data(0, 800, ms(2), RTT), None);
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(read(&mut window, 0, 1), Some(6401));
     }
 
-    /// What is used counts, read or not.
+    /// Used bytes count, read or not.
     #[test]
     fn data_behind_a_gap_double_limits_too() {
         let mut window = window(FlowControl::DoubleWhenHalfUsed);
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!((window.is_due(), window.announcement()), (true, 1600));
     }
 
-    /// Two RTTs are 20 ms. Half of 800 is left at 400 read, less at 401.
+    /// Two RTTs are 20 ms. Half of 800 remains after 400 are read, less after 401.
     #[test]
     fn windows_double_when_half_is_read_within_two_rtts() {
         let mut window = window(FlowControl::DoubleWithinTwoRtts);
@@ -341,7 +341,7 @@ mod tests {
         assert!(credit.is_report_due() && credit.remaining() == 0 && credit.used() == 12);
     }
 
-    /// The smallest windows, and the largest: no rule stops for good, none overflows.
+    /// Minimum and maximum windows: no rule stops permanently, none overflows.
     #[test]
     fn extreme_windows_keep_moving() {
         for rule in [FlowControl::Fixed, FlowControl::DoubleWhenHalfUsed, FlowControl::DoubleWithinTwoRtts] {

@@ -1,28 +1,29 @@
-//! How many streams there may be (RFC 9000 section 4.6): those that this end opens, and those of its peer.
+//! Limits of the number of streams (RFC 9000 section 4.6): those that this end opens, and those of its peer.
 //!
-//! The peer may open another stream for each of its streams that is over in both directions. It is told so
-//! once more than an eighth of the allowed number has accumulated (quinn-proto 0.11
-//! `StreamsState::queue_max_stream_id`). Quiche does it each time that one is drained, with half of that number or fewer
-//! left to open (quic_stream_id_manager.cc `MaybeSendMaxStreamsFrame`, `quic_max_streams_window_divisor` 2); a stream is
-//! drained when its FIN has been received and sent, a round trip before that is acknowledged (`StreamDraining`).
+//! The peer may open another stream for each of its streams that is closed in both directions. This is
+//! announced once more than an eighth of the allowed number has accumulated (quinn-proto 0.11
+//! `StreamsState::queue_max_stream_id`). Quiche announces it each time that one is drained, with at most half
+//! of that number left to open (quic_stream_id_manager.cc `MaybeSendMaxStreamsFrame`,
+//! `quic_max_streams_window_divisor` 2); a stream is drained when its FIN has been received and sent, a round
+//! trip before that is acknowledged (`StreamDraining`).
 //!
-//! Google QUIC 37 has no frames for that: each end counts the streams that are over itself. The peer knows
-//! earlier that one is over than this end does, which waits for the acknowledgement of its FIN: so the limit
-//! is enforced with an allowance (Chromium's is the larger of 10 streams and a tenth).
+//! Google QUIC 37 has no frames for that: each end counts closed streams itself. The peer closes a stream
+//! earlier than this end does, which waits for the acknowledgement of its FIN: so the limit is enforced with
+//! an allowance (Chromium's is the larger of 10 streams and a tenth).
 
-/// Largest number of streams of a kind (RFC 9000 section 4.6: 2^60).
+/// Maximum number of streams of a kind (RFC 9000 section 4.6: 2^60).
 pub(super) const MAX_STREAMS: u64 = 1 << 60;
 
 /// Streams of one kind that this end opens.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LocalStreams {
-    /// Streams opened.
+    /// Number of streams opened.
     pub(super) next: u64,
-    /// Streams that the peer allows.
+    /// Number of streams that the peer allows.
     pub(super) limit: u64,
-    /// The limit has refused a stream since it last grew.
+    /// Whether the limit has blocked a stream since it last increased.
     refused: bool,
-    /// The peer has been told so.
+    /// Whether this was reported to the peer.
     reported: bool,
 }
 
@@ -37,7 +38,7 @@ impl LocalStreams {
         Some(self.next - 1)
     }
 
-    /// The peer allows more; whether one that was refused may be opened now.
+    /// Raises the limit; returns whether a blocked stream may be opened now.
     pub(super) fn raise(&mut self, limit: u64) -> bool {
         let limit = limit.min(MAX_STREAMS);
         if limit <= self.limit {
@@ -48,13 +49,13 @@ impl LocalStreams {
         std::mem::take(&mut self.refused)
     }
 
-    /// The limit was that of an earlier connection; this is what holds.
+    /// Replaces the limit of an earlier connection.
     pub(super) fn replace(&mut self, limit: u64) {
         self.limit = limit.min(MAX_STREAMS);
         self.reported = false;
     }
 
-    /// STREAMS_BLOCKED is to be sent.
+    /// Whether STREAMS_BLOCKED is to be sent.
     pub(super) fn is_report_due(&self) -> bool {
         self.refused && !self.reported
     }
@@ -69,21 +70,21 @@ impl LocalStreams {
 /// Streams of one kind that the peer opens.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PeerStreams {
-    /// Streams opened.
+    /// Number of streams opened.
     pub(super) next: u64,
     /// Maximum number that may be open at one time.
     most: u64,
-    /// Streams that are over.
+    /// Number of closed streams.
     over: u64,
-    /// Streams that the peer has been told it may open.
+    /// Number of streams announced to the peer.
     limit: u64,
-    /// The last announcement is lost.
+    /// Whether the last announcement is lost.
     lost: bool,
-    /// MAX_STREAMS tells the peer; otherwise it counts.
+    /// Whether MAX_STREAMS announces the limit; otherwise the peer counts.
     announces: bool,
-    /// It does so when half of the number is left, and not by eighths.
+    /// Whether it does so when half of the number is left, and not by eighths.
     when_half_left: bool,
-    /// A stream was drained when half was left.
+    /// Whether a stream was drained when half was left.
     due: bool,
 }
 
@@ -92,16 +93,16 @@ impl PeerStreams {
         let most = most.min(MAX_STREAMS);
         Self { next: 0, most, over: 0, limit: most, lost: false, announces, when_half_left, due: false }
     }
-    /// The peer has been told `limit` before, in an earlier connection.
+    /// Keeps the limit `limit` announced in an earlier connection.
     pub(super) fn keep(&mut self, limit: u64) {
         self.most = self.most.max(limit.min(MAX_STREAMS));
         self.limit = self.limit.max(self.most);
     }
-    /// Streams that the peer may open, seen from here.
+    /// Number of streams that the peer may open, as enforced by this end.
     pub(super) fn limit(&self) -> u64 {
         if self.announces { self.limit } else { self.announcement() + self.most.max(10) }
     }
-    /// Streams that the peer may open at first.
+    /// Initial number of streams that the peer may open.
     pub(super) fn first_limit(&self) -> u64 {
         self.most
     }
@@ -109,15 +110,15 @@ impl PeerStreams {
         self.over += 1;
         self.due |= self.when_half_left && self.limit.saturating_sub(self.next) <= self.most / 2;
     }
-    /// Whether a stream counts as over when it is drained.
+    /// Whether a stream counts as closed when it is drained.
     pub(super) fn replaces_drained(&self) -> bool {
         self.when_half_left
     }
-    /// The number to tell the peer, now.
+    /// Number to announce to the peer now.
     pub(super) fn announcement(&self) -> u64 {
         (self.most + self.over).min(MAX_STREAMS)
     }
-    /// Whether the peer is to be told.
+    /// Whether an announcement is due.
     pub(super) fn is_due(&self) -> bool {
         let many = !self.when_half_left && self.announcement() - self.limit > self.most / 8;
         self.announces && (self.lost || self.due || many)
@@ -126,7 +127,7 @@ impl PeerStreams {
         self.limit = self.announcement();
         (self.lost, self.due) = (false, false);
     }
-    /// An announcement is lost; one after it makes it obsolete.
+    /// Handles the loss of an announcement, which is obsolete if another followed.
     pub(super) fn on_announcement_lost(&mut self, maximum: u64) {
         self.lost |= maximum == self.limit;
     }
@@ -178,7 +179,7 @@ mod tests {
         assert_eq!((silent.is_due(), silent.limit()), (false, 48));
     }
 
-    /// Of 16, 8 are left after the eighth; until then nothing is told.
+    /// Of 16, 8 are left after the eighth; until then nothing is announced.
     #[test]
     fn streams_are_given_back_when_half_is_left() {
         let mut accepting = PeerStreams::new(16, true, true);

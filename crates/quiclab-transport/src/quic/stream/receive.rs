@@ -1,15 +1,15 @@
-//! The receiving half of a stream (RFC 9000 section 3.2).
+//! Receiving half of a stream (RFC 9000 section 3.2).
 //!
 //! | State of the RFC | Here |
 //! | --- | --- |
 //! | Recv | the final size is not known |
-//! | Size Known | it is, and data are missing |
+//! | Size Known | the final size is known, and data are missing |
 //! | Data Recvd, Data Read | all data have arrived: they count as read at once |
 //! | Reset Recvd, Reset Read | RESET_STREAM has arrived |
 //!
-//! A half that the application has stopped is told nothing more. Its data go to no one: they count as read
-//! when they arrive, in whatever order, so that the connection's credit is given back (RFC 9000
-//! section 3.5), and its own limit does not grow any more.
+//! A half that the application has stopped reports nothing more. Its data are discarded: they count as read
+//! when they arrive, in any order, so that the connection's credit is returned (RFC 9000 section 3.5), and
+//! its own limit does not grow any more.
 
 use super::StreamError;
 use super::flow_control::ReceiveWindow;
@@ -18,35 +18,35 @@ use crate::range_set::RangeSet;
 use crate::workload::StreamId;
 use quiclab_core::{Duration, Time};
 
-/// What arrived.
+/// Result of an arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Arrived {
     /// Bytes that the application can read now.
     pub(super) bytes: u64,
-    /// And nothing more comes.
+    /// Whether the stream has ended.
     pub(super) end: bool,
-    /// The peer has reset the stream, and the application is to be told.
+    /// Whether the application is to be notified of a reset by the peer.
     pub(super) reset: bool,
-    /// Bytes by which the peer has used more of the connection's limit.
+    /// Additional bytes of the connection's limit used by the peer.
     pub(super) used: u64,
     /// Bytes that count as read for the connection.
     pub(super) read: u64,
-    /// The stream's window, if it has grown.
+    /// Window of the stream, if it has grown.
     pub(super) window: Option<u64>,
 }
 
-/// One receiving half.
+/// Receiving half.
 #[derive(Clone, Debug)]
 pub(super) struct ReceiveHalf {
-    /// All before it has arrived.
+    /// Offset before which all data have arrived.
     next: u64,
-    /// What has arrived beyond.
+    /// Data that have arrived beyond it.
     beyond: RangeSet,
-    /// `None`: not known.
+    /// Final size; `None`: not known.
     final_size: Option<u64>,
-    /// RESET_STREAM has arrived.
+    /// Whether RESET_STREAM has arrived.
     is_reset: bool,
-    /// STOP_SENDING; `None`: the application reads.
+    /// Delivery of STOP_SENDING; `None`: the application reads.
     stop: Option<Delivery>,
     window: ReceiveWindow,
     /// Bytes that the connection counts as read.
@@ -66,12 +66,12 @@ impl ReceiveHalf {
         }
     }
 
-    /// Data Read or Reset Read: nothing more is to be done.
+    /// Whether it is in state Data Read or Reset Read, and thus closed.
     pub(super) fn is_over(&self) -> bool {
         self.is_reset || self.final_size == Some(self.next)
     }
 
-    /// A STREAM frame has arrived; `connection` is the connection's window.
+    /// Handles a STREAM frame; `connection` is the window of the connection.
     pub(super) fn on_data(
         &mut self,
         id: StreamId,
@@ -105,7 +105,7 @@ impl ReceiveHalf {
         })
     }
 
-    /// RESET_STREAM has arrived.
+    /// Handles RESET_STREAM.
     pub(super) fn on_reset(
         &mut self,
         id: StreamId,
@@ -127,8 +127,8 @@ impl ReceiveHalf {
         Ok(Arrived { reset: self.stop.is_none(), used, read: self.take_read(), ..Arrived::default() })
     }
 
-    /// The application does not want to read. Returns the bytes that now count as read. Only tests do so: no
-    /// application of this build stops a stream, a peer's STOP_SENDING is answered nevertheless.
+    /// Stops reading. Returns the bytes that now count as read. Only tests call it: no application of this
+    /// build stops a stream; STOP_SENDING of a peer is still responded to.
     #[cfg(test)]
     pub(super) fn stop(&mut self) -> u64 {
         if self.stop.is_some() || self.is_over() {
@@ -138,8 +138,8 @@ impl ReceiveHalf {
         self.take_read()
     }
 
-    /// STOP_SENDING is to be sent now: "STOP_SENDING SHOULD be sent for [...] streams in the Recv or Size
-    /// Known states" (section 3.5).
+    /// Whether STOP_SENDING is to be sent now: "STOP_SENDING SHOULD be sent for [...] streams in the Recv or
+    /// Size Known states" (section 3.5).
     pub(super) fn is_stop_due(&self) -> bool {
         self.stop == Some(Delivery::Queued) && !self.is_over()
     }
@@ -152,7 +152,7 @@ impl ReceiveHalf {
     pub(super) fn on_stop_lost(&mut self) {
         self.stop.iter_mut().for_each(Delivery::on_lost);
     }
-    /// It must be sent again if it was sent at all.
+    /// Sends STOP_SENDING again if it was sent.
     pub(super) fn restart(&mut self) {
         self.stop.iter_mut().for_each(|stop| *stop = Delivery::Queued);
     }
@@ -171,13 +171,13 @@ impl ReceiveHalf {
         self.window.on_announcement_lost(maximum);
     }
 
-    /// "A receiver could choose not to send MAX_STREAM_DATA once it knows the final size"; here it never
-    /// does, nor for data that is not read.
+    /// Whether the window can move: "A receiver could choose not to send MAX_STREAM_DATA once it knows the
+    /// final size"; here it never does then, nor for data that are not read.
     fn is_window_open(&self) -> bool {
         self.final_size.is_none() && self.stop.is_none()
     }
 
-    /// Bytes that data up to `end` use more of the limits.
+    /// Checks the limits; returns the additional bytes that data up to `end` use.
     fn check_limits(&self, end: u64, connection: &ReceiveWindow) -> Result<u64, StreamError> {
         let used = end.saturating_sub(self.window.received());
         if used > self.window.remaining() {
@@ -189,7 +189,7 @@ impl ReceiveHalf {
         Ok(used)
     }
 
-    /// Adds data; returns how many bytes more are in order.
+    /// Adds data; returns the additional bytes in order.
     fn insert(&mut self, offset: u64, end: u64) -> u64 {
         if offset > self.next {
             self.beyond.insert(offset..end);

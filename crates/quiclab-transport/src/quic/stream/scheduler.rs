@@ -1,24 +1,24 @@
-//! Which stream sends next.
+//! Choice of the stream that sends next.
 //!
 //! | Kind | Order |
 //! | --- | --- |
-//! | `fifo` | the stream that is the oldest at this end, until it has nothing more to send |
-//! | `round_robin` | each in turn, a frame at a time; one that has something to send again joins at the end |
+//! | `fifo` | the stream that is the oldest at this end, until it has no data to send |
+//! | `round_robin` | each in turn, a frame at a time; one with new data joins at the end |
 //! | `priority` | RFC 9218 section 10: by urgency; then streams that are not incremental, the oldest first; then incremental ones in turn |
-//! | `priority_in_batches` | by urgency; then each in turn, `incremental` or not, a batch of 16 000 B at a time: quiche as long as `quic_priority_respect_incremental` and `quic_disable_batch_write` are off (`kBatchWriteSize`, quic_write_blocked_list.h) |
+//! | `priority_in_batches` | by urgency; then each in turn, `incremental` or not, a batch of 16 000 B at a time: quiche if `quic_priority_respect_incremental` and `quic_disable_batch_write` are off (`kBatchWriteSize`, quic_write_blocked_list.h) |
 //!
-//! RFC 9218 leaves open how incremental and other streams of the same urgency mix; the others come first,
-//! as in quiche (`StreamPriorityKey`).
+//! RFC 9218 does not specify the order of incremental and other streams of the same urgency; the others are
+//! first, as in quiche (`StreamPriorityKey`).
 //!
-//! Lost data do not change the order: within a stream they go before new ones, but a stream waits its turn
-//! with them as with new ones (quinn-proto 0.11 does so).
+//! Lost data do not change the order: within a stream they precede new ones, but a stream waits for its turn
+//! with them as with new ones (as in quinn-proto 0.11).
 
 use super::Handle;
 use crate::options::StreamScheduler;
 use crate::workload::Priority;
 use std::collections::BTreeSet;
 
-/// A place: what is smaller sends first.
+/// Place in the order: the smaller one sends first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SchedulingKey {
     level: u8,
@@ -27,18 +27,18 @@ pub(super) struct SchedulingKey {
     handle: Handle,
 }
 
-/// Streams that have something to send, in their order.
+/// Streams with data to send, in their order.
 #[derive(Clone, Debug)]
 pub(super) struct Scheduler {
     kind: StreamScheduler,
     waiting: BTreeSet<SchedulingKey>,
-    /// Turns given out.
+    /// Number of turns assigned.
     turns: u64,
-    /// The stream in whose batch the last frame was, and what is left of it.
+    /// Stream of the current batch, and the rest of the batch in bytes.
     batch: Option<(Handle, u64)>,
 }
 
-/// Bytes of one stream before the next has its turn.
+/// Bytes of one stream before the turn of the next.
 const BATCH: u64 = 16_000;
 
 impl Scheduler {
@@ -46,7 +46,7 @@ impl Scheduler {
         Self { kind, waiting: BTreeSet::new(), turns: 0, batch: None }
     }
 
-    /// A stream has something to send; `age`: the smaller, the older.
+    /// Adds a stream with data to send; `age`: the smaller, the older.
     pub(super) fn add(&mut self, handle: Handle, age: u64, priority: Priority) -> SchedulingKey {
         let (level, in_turn) = match self.kind {
             StreamScheduler::Fifo => (0, false),
@@ -62,12 +62,12 @@ impl Scheduler {
         place
     }
 
-    /// It has nothing more to send.
+    /// Removes a stream without data to send.
     pub(super) fn remove(&mut self, place: SchedulingKey) {
         self.waiting.remove(&place);
     }
 
-    /// It has sent a frame of `length` bytes and has more: its new place.
+    /// Returns the new place of a stream that has sent a frame of `length` bytes and has more.
     pub(super) fn requeue(&mut self, place: SchedulingKey, length: u64) -> SchedulingKey {
         let in_turn = match self.kind {
             StreamScheduler::Fifo => false,
@@ -101,12 +101,12 @@ impl Scheduler {
         left == 0
     }
 
-    /// The stream that sends next.
+    /// Stream that sends next.
     pub(super) fn first(&self) -> Option<Handle> {
         self.waiting.first().map(|place| place.handle)
     }
 
-    /// All streams that have something to send, in their order.
+    /// All streams with data to send, in their order.
     pub(super) fn handles(&self) -> impl Iterator<Item = Handle> {
         self.waiting.iter().map(|place| place.handle)
     }
@@ -125,7 +125,8 @@ impl Scheduler {
 mod tests {
     use super::*;
 
-    /// Streams of these priorities (urgency, incremental), the oldest last; each sends three frames.
+    /// Order in which streams of these priorities (urgency, incremental), the oldest last, send three frames
+    /// each.
     fn order(kind: StreamScheduler, priorities: &[(u8, bool)]) -> Vec<u32> {
         let mut scheduler = Scheduler::new(kind);
         let mut places = Vec::new();

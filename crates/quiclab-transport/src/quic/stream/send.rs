@@ -1,4 +1,4 @@
-//! The sending half of a stream (RFC 9000 section 3.1).
+//! Sending half of a stream (RFC 9000 section 3.1).
 //!
 //! | State of the RFC | Here |
 //! | --- | --- |
@@ -7,9 +7,9 @@
 //! | Data Recvd | FIN and all data are acknowledged |
 //! | Reset Sent, Reset Recvd | RESET_STREAM is to be sent or is; it is acknowledged |
 //!
-//! What is in flight is what is sent and neither acknowledged nor lost; nothing else is kept of it. Data
-//! that are in flight twice, because they were taken for lost, count once: the first acknowledgement
-//! settles them, and the loss of one copy sends them again.
+//! Data in flight are those sent and neither acknowledged nor lost; no other state of them is kept. Data in
+//! flight twice, because they were declared lost, count once: the first acknowledgement covers them, and the
+//! loss of one copy sends them again.
 
 use super::flow_control::Credit;
 use super::size;
@@ -18,7 +18,7 @@ use crate::workload::StreamId;
 use quiclab_core::quic::Wire;
 use std::ops::Range;
 
-/// Something that must reach the peer once.
+/// Delivery of a signal that must reach the peer once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Delivery {
     Queued,
@@ -27,7 +27,7 @@ pub(super) enum Delivery {
 }
 
 impl Delivery {
-    /// A packet with it is lost.
+    /// Handles the loss of a packet with it.
     pub(super) fn on_lost(&mut self) {
         if *self == Self::Sent {
             *self = Self::Queued;
@@ -41,31 +41,31 @@ pub(super) struct Chunk {
     pub(super) offset: u64,
     pub(super) length: u16,
     pub(super) fin: bool,
-    /// Without Length field.
+    /// Whether it has no Length field.
     pub(super) last: bool,
-    /// Bytes of it that are sent for the first time.
+    /// Bytes of it sent for the first time.
     pub(super) new: u64,
 }
 
-/// One sending half.
+/// Sending half.
 #[derive(Clone, Debug)]
 pub(super) struct SendHalf {
     /// Bytes that the application has written; `u64::MAX`: without end.
     written: u64,
-    /// The peer's limit, and the bytes sent.
+    /// Limit of the peer, and the bytes sent.
     pub(super) credit: Credit,
     acked: RangeSet,
     acked_bytes: u64,
-    /// Neither acknowledged nor sent again.
+    /// Lost data that are neither acknowledged nor sent again.
     lost: RangeSet,
-    /// `None`: the application has not finished.
+    /// Delivery of FIN; `None`: the application has not finished.
     fin: Option<Delivery>,
-    /// `None`: it is not reset.
+    /// Delivery of RESET_STREAM; `None`: not reset.
     reset: Option<Delivery>,
 }
 
 impl SendHalf {
-    /// Nothing is written; the peer allows `limit` bytes.
+    /// Makes a half without data; the peer allows `limit` bytes.
     pub(super) fn new(limit: u64) -> Self {
         Self {
             written: 0,
@@ -78,14 +78,14 @@ impl SendHalf {
         }
     }
 
-    /// The application writes; nothing after FIN or a reset.
+    /// Writes data of the application; no effect after FIN or a reset.
     pub(super) fn write(&mut self, bytes: u64) {
         if self.fin.is_none() && self.reset.is_none() {
             self.written = self.written.saturating_add(bytes);
         }
     }
 
-    /// Bytes that were written and not sent yet; none after a reset.
+    /// Bytes written and not sent yet; 0 after a reset.
     pub(super) fn unsent(&self) -> u64 {
         if self.reset.is_some() { 0 } else { self.written - self.credit.used() }
     }
@@ -96,8 +96,8 @@ impl SendHalf {
         }
     }
 
-    /// RESET_STREAM is to be sent. Returns the bytes in flight or lost, which are given up; `None`: it is
-    /// reset already, or everything has arrived.
+    /// Resets the half with RESET_STREAM. Returns the bytes in flight or lost, which are given up; `None`:
+    /// already reset, or all data have arrived.
     pub(super) fn reset(&mut self) -> Option<u64> {
         if self.reset.is_some() || self.is_over() {
             return None;
@@ -107,7 +107,7 @@ impl SendHalf {
         Some(self.credit.used() - self.acked_bytes)
     }
 
-    /// RESET_STREAM is to be sent now.
+    /// Whether RESET_STREAM is to be sent now.
     pub(super) fn is_reset_due(&self) -> bool {
         self.reset == Some(Delivery::Queued)
     }
@@ -121,12 +121,12 @@ impl SendHalf {
         self.reset.iter_mut().for_each(Delivery::on_lost);
     }
 
-    /// Size that the stream ends with if it is reset: what was sent of it.
+    /// Final size of the stream if it is reset: the bytes sent.
     pub(super) fn reset_size(&self) -> u64 {
         self.credit.used()
     }
 
-    /// Data Sent or beyond: FIN has been sent, with all before it, or a reset.
+    /// Whether it is in state Data Sent or later: FIN has been sent, with all data before it, or a reset.
     pub(super) fn is_sent(&self) -> bool {
         match self.reset {
             Some(reset) => reset != Delivery::Queued,
@@ -134,7 +134,7 @@ impl SendHalf {
         }
     }
 
-    /// Data Recvd or Reset Recvd: nothing more is to be done.
+    /// Whether it is in state Data Recvd or Reset Recvd, and thus closed.
     pub(super) fn is_over(&self) -> bool {
         match self.reset {
             Some(reset) => reset == Delivery::Acknowledged,
@@ -142,35 +142,35 @@ impl SendHalf {
         }
     }
 
-    /// There is something to send that needs no credit: lost data, or FIN alone.
+    /// Whether there are data to send that need no credit: lost data, or FIN alone.
     pub(super) fn has_resend(&self) -> bool {
         let is_lone_fin = self.fin == Some(Delivery::Queued) && self.credit.used() == self.written;
         self.reset.is_none() && (is_lone_fin || !self.lost.is_empty())
     }
 
-    /// There are data that were never sent.
+    /// Whether there are data that were never sent.
     fn has_unsent(&self) -> bool {
         self.reset.is_none() && self.written > self.credit.used()
     }
-    /// Bytes never sent that the peer's limit for the stream lets go.
+    /// Bytes never sent that the peer's limit for the stream permits.
     pub(super) fn fresh(&self) -> u64 {
         if self.has_unsent() { (self.written - self.credit.used()).min(self.credit.remaining()) } else { 0 }
     }
-    /// Bytes that are to be sent again.
+    /// Bytes to be sent again.
     pub(super) fn resend(&self) -> u64 {
         if self.reset.is_some() { 0 } else { self.lost.iter().map(|range| range.end - range.start).sum() }
     }
-    /// There are data that were never sent, and the peer's limit for the stream lets some go.
+    /// Whether there are data that were never sent, of which the peer's limit for the stream permits some.
     pub(super) fn has_fresh(&self) -> bool {
         self.has_unsent() && self.credit.remaining() > 0
     }
-    /// There are data that were never sent, but the peer's limit for the stream stops them.
+    /// Whether there are data that were never sent, but the peer's limit for the stream blocks them.
     pub(super) fn is_blocked(&self) -> bool {
         self.has_unsent() && self.credit.remaining() == 0
     }
 
-    /// The next STREAM frame of at most `room` bytes (and 65 535); at most `credit` bytes may be sent for
-    /// the first time.
+    /// Takes the next STREAM frame of at most `room` bytes (and 65 535); at most `credit` bytes may be sent
+    /// for the first time.
     pub(super) fn next(&mut self, id: StreamId, room: usize, credit: u64, wire: Wire) -> Option<Chunk> {
         let room = room.min(usize::from(u16::MAX));
         let (offset, available, is_new) = match self.lost.first() {
@@ -190,7 +190,7 @@ impl SendHalf {
         }
         let length = available.min(most as u64);
         let length_field = size::length_field(wire, length);
-        // what is too long with its Length field and too short without leaves a byte of room
+        // a frame that is too long with its Length field and too short without leaves a byte of room
         let last = length as usize + length_field > most;
         let end = offset + length;
         if is_new {
@@ -205,7 +205,7 @@ impl SendHalf {
         Some(Chunk { offset, length: length as u16, fin, last, new: if is_new { length } else { 0 } })
     }
 
-    /// Data are acknowledged. Returns how many bytes of them for the first time.
+    /// Handles acknowledged data. Returns the bytes acknowledged for the first time.
     pub(super) fn on_acked(&mut self, data: Range<u64>, fin: bool) -> u64 {
         if self.reset.is_some() {
             return 0;
@@ -215,14 +215,14 @@ impl SendHalf {
         }
         let data = data.start..data.end.min(self.credit.used());
         if !self.lost.is_empty() {
-            self.lost.remove(data.clone()); // they had arrived all the same
+            self.lost.remove(data.clone()); // they had arrived nevertheless
         }
         let new = self.acked.insert(data);
         self.acked_bytes += new;
         new
     }
 
-    /// Data are lost: those that no other copy has been acknowledged of are sent again.
+    /// Handles lost data: those without an acknowledged copy are sent again.
     pub(super) fn on_lost(&mut self, data: Range<u64>, fin: bool) {
         if self.reset.is_some() {
             return;
@@ -236,8 +236,9 @@ impl SendHalf {
         }
     }
 
-    /// Marks the oldest data in flight from offset `from` on as lost, at most what a frame of `room` bytes holds, or FIN alone.
-    /// Returns where they end, beyond the stream for a FIN; `None`: nothing from there on is in flight.
+    /// Marks the oldest data in flight from offset `from` on as lost, at most the content of a frame of
+    /// `room` bytes, or FIN alone. Returns their end, beyond the stream for a FIN; `None`: nothing from there
+    /// on is in flight.
     pub(super) fn probe(&mut self, id: StreamId, from: u64, room: usize, wire: Wire) -> Option<u64> {
         if self.reset.is_some() {
             return None;
@@ -252,7 +253,7 @@ impl SendHalf {
             self.lost.insert(data.start..end);
             return Some(end);
         }
-        // what ends the stream carries FIN, too
+        // data at the end of the stream carry FIN, too
         let is_alone = self.fin == Some(Delivery::Sent) && (from < end || from == 0);
         if is_alone {
             self.fin = Some(Delivery::Queued);
@@ -260,7 +261,7 @@ impl SendHalf {
         is_alone.then_some(u64::MAX)
     }
 
-    /// Nothing of what was sent has arrived, and nothing of it counts; the peer allows `limit` bytes.
+    /// Restarts the half, as no data sent so far have arrived or count; the peer allows `limit` bytes.
     pub(super) fn restart(&mut self, limit: u64) {
         self.credit = Credit::new(limit);
         self.acked.clear();

@@ -1,6 +1,6 @@
 //! Sizes of the frames about streams (RFC 9000 section 19; Google QUIC 37).
 //!
-//! A stream needs the size of a STREAM frame's header before there is a frame.
+//! A stream needs the size of a STREAM frame's header before the frame exists.
 //!
 //! | gQUIC 37 (Chromium `QuicFramer::GetMinStreamFrameSize`) | bytes |
 //! | --- | --- |
@@ -12,7 +12,7 @@
 use crate::workload::StreamId;
 use quiclab_core::quic::{QuicFrame, Wire, varint_length};
 
-/// Bytes of a STREAM frame before its Length field.
+/// Size in bytes of a STREAM frame before its Length field.
 pub(super) fn stream_header(wire: Wire, id: StreamId, offset: u64) -> usize {
     match wire {
         Wire::V1 => 1 + varint_length(id.0) + if offset > 0 { varint_length(offset) } else { 0 },
@@ -23,7 +23,7 @@ pub(super) fn stream_header(wire: Wire, id: StreamId, offset: u64) -> usize {
     }
 }
 
-/// Bytes of its Length field.
+/// Size of its Length field in bytes.
 pub(super) fn length_field(wire: Wire, length: u64) -> usize {
     match wire {
         Wire::V1 => varint_length(length),
@@ -52,7 +52,7 @@ pub(super) fn control(wire: Wire, frame: &QuicFrame) -> usize {
     }
 }
 
-/// Bytes that hold `value`.
+/// Number of bytes for `value`.
 fn bytes(value: u64) -> usize {
     (u64::BITS - value.leading_zeros()).div_ceil(8) as usize
 }

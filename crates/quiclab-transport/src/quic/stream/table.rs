@@ -1,8 +1,8 @@
-//! The streams of a connection, found by their identifiers in constant time, in memory that does not grow
-//! with the number of streams over its life.
+//! Table of the streams of a connection, indexed by their identifiers in constant time, in memory that does
+//! not grow with the number of streams over its life.
 //!
-//! Each kind has the handles of its streams by index, from the oldest that is not over; a stream that is
-//! over leaves four bytes until those before it are over too.
+//! Each kind has the handles of its streams by index, from the oldest that is not closed; a closed stream
+//! occupies four bytes until those before it are closed, too.
 
 use super::Handle;
 use super::receive::ReceiveHalf;
@@ -11,64 +11,65 @@ use super::send::SendHalf;
 use crate::workload::{Priority, StreamId};
 use std::collections::VecDeque;
 
-/// No stream: over.
+/// Handle of a closed stream.
 const OVER: u32 = u32::MAX;
 
-/// A stream.
+/// Stream of a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Stream {
     pub(super) id: StreamId,
-    /// Streams that this end knew before it.
+    /// Number of streams that this end knew before it.
     pub(super) age: u64,
     pub(super) priority: Priority,
-    /// What the application of this end says of it; 0: nothing.
+    /// Label from the application of this end; 0: none.
     pub(super) label: u64,
-    /// `None`: the peer's unidirectional stream.
+    /// Sending half; `None`: unidirectional stream of the peer.
     pub(super) send: Option<SendHalf>,
-    /// `None`: this end's unidirectional stream.
+    /// Receiving half; `None`: unidirectional stream of this end.
     pub(super) receive: Option<ReceiveHalf>,
     pub(super) listed: QueueMembership,
 }
 
 impl Stream {
-    /// Whether frames about it are to be sent; `may_send`: the peer's limits for its sending half are known.
+    /// Whether control frames of it are to be sent; `may_send`: the peer's limits for its sending half are
+    /// known.
     pub(super) fn has_control(&self, may_send: bool) -> bool {
         let send = self.send.as_ref().filter(|_| may_send);
         send.is_some_and(|send| send.is_reset_due() || send.is_blocked() && send.credit.is_report_due())
             || self.receive.as_ref().is_some_and(|receive| receive.is_stop_due() || receive.is_window_due())
     }
 
-    /// Everything has been received, and sent once: all that remains is to be acknowledged.
+    /// Whether all data have been received, and sent once: only acknowledgements are missing.
     pub(super) fn is_drained(&self) -> bool {
         self.send.as_ref().is_none_or(SendHalf::is_sent)
             && self.receive.as_ref().is_none_or(ReceiveHalf::is_over)
     }
 
-    /// Nothing more is to be done in either direction.
+    /// Whether it is closed in both directions.
     pub(super) fn is_over(&self) -> bool {
         self.send.as_ref().is_none_or(SendHalf::is_over)
             && self.receive.as_ref().is_none_or(ReceiveHalf::is_over)
     }
 }
 
-/// Where a stream is listed: what of it waits to be sent.
+/// Lists that a stream is on, by data and frames that it has to send.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct QueueMembership {
-    /// Among streams with anything to send.
+    /// Place among streams with anything to send.
     pub(super) ready: Option<SchedulingKey>,
-    /// Among streams with something to send that needs no credit.
+    /// Place among streams with data to send that need no credit.
     pub(super) resend: Option<SchedulingKey>,
-    /// Among streams with frames about the stream itself.
+    /// Whether it is among streams with control frames.
     pub(super) control: bool,
-    /// Among those of the peer in whose place it may open another.
+    /// Whether it is counted as a stream of the peer that may be replaced.
     pub(super) replaced: bool,
-    /// Counted as one whose new data the peer's limit for the stream lets go.
+    /// Whether it is counted as a stream whose new data the peer's limit for the stream permits.
     pub(super) fresh: bool,
-    /// Counted as one whose new data it stops.
+    /// Whether it is counted as a stream whose new data that limit blocks.
     pub(super) blocked: bool,
 }
 
-/// Streams of one kind: who opens them, and in how many directions.
+/// Streams of one kind, by initiator and number of directions.
 #[derive(Clone, Debug, Default)]
 struct Kind {
     /// Index of the first handle.
@@ -85,7 +86,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Where the stream is; `None`: it is over, or was never opened.
+    /// Handle of a stream; `None`: it is closed, or was never opened.
     pub(super) fn find(&self, id: StreamId) -> Option<Handle> {
         let kind = &self.kinds[kind(id)];
         let place = usize::try_from(id.index().checked_sub(kind.base)?).ok()?;
@@ -105,7 +106,7 @@ impl Table {
         Handle(handle)
     }
 
-    /// The stream is over.
+    /// Removes a closed stream.
     pub(super) fn remove(&mut self, handle: Handle) {
         let Some(stream) = self.streams[handle.0 as usize].take() else { return };
         self.free.push(handle.0);
@@ -117,36 +118,36 @@ impl Table {
         }
     }
 
-    /// A stream that is not over.
+    /// Stream of a handle; it is not closed.
     pub(super) fn get(&self, handle: Handle) -> &Stream {
         self.streams[handle.0 as usize].as_ref().expect("handles are those of streams that are not over")
     }
 
-    /// A stream that is not over.
+    /// Mutable stream of a handle; it is not closed.
     pub(super) fn get_mut(&mut self, handle: Handle) -> &mut Stream {
         self.streams[handle.0 as usize].as_mut().expect("handles are those of streams that are not over")
     }
 
-    /// All that are not over, in no order that means anything.
+    /// Handles of all streams that are not closed, in unspecified order.
     pub(super) fn handles(&self) -> impl Iterator<Item = Handle> + use<> {
         let places: Vec<_> = self.iter().map(|(handle, _)| handle).collect();
         places.into_iter()
     }
 
-    /// All that are not over, in no order that means anything.
+    /// All streams that are not closed, in unspecified order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Handle, &Stream)> {
         let filled = self.streams.iter().enumerate();
         filled.filter_map(|(index, stream)| Some((Handle(index as u32), stream.as_ref()?)))
     }
 
-    /// Streams for which there is memory.
+    /// Number of streams for which memory is allocated.
     #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
         self.streams.len() + self.kinds.iter().map(|kind| kind.handles.len()).sum::<usize>()
     }
 }
 
-/// The two low bits (RFC 9000 section 2.1, table 1).
+/// Kind of a stream: the two low bits of its identifier (RFC 9000 section 2.1, table 1).
 fn kind(id: StreamId) -> usize {
     (id.0 & 3) as usize
 }

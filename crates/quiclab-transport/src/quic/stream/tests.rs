@@ -17,17 +17,17 @@ use quiclab_core::{ByteCount, Duration, Time};
 
 const RTT: Option<Duration> = Some(Duration::from_millis(20));
 
-/// What no application of this build asks for.
+/// Methods that no application of this build uses.
 impl Streams {
-    /// Bytes of stream data sent for the first time that the peer's windows still allow, whatever is
-    /// written; 0: flow control stops everything. It is the connection's credit, or 0 if everything that
-    /// waits is stopped by limits of its streams.
+    /// Bytes of stream data sent for the first time that the peer's windows still permit, regardless of the
+    /// data written; 0: flow control blocks all data. It is the connection's credit, or 0 if limits of
+    /// streams block all waiting data.
     fn credit(&self) -> u64 {
         if self.fresh == 0 && self.blocked > 0 { 0 } else { self.credit.remaining() }
     }
 
-    /// The application does not want to read: STOP_SENDING. It is told nothing more of what it receives.
-    /// Google QUIC 37 has no such frame: without effect.
+    /// Stops reading, with STOP_SENDING; the application receives no further events of the stream. No effect
+    /// in Google QUIC 37, which has no such frame.
     fn stop(&mut self, id: StreamId) {
         if self.wire == Wire::Gquic37 {
             return;
@@ -35,13 +35,14 @@ impl Streams {
         let Some(handle) = self.table.find(id) else { return };
         let Some(receive) = &mut self.table.get_mut(handle).receive else { return };
         let read = receive.stop();
-        // without time and RTT no window grows; a fixed one gives its credit back
+        // without time and RTT no window grows; a fixed one returns its credit
         self.window.on_discarded_read(read);
         self.refresh(handle);
     }
 }
 
-/// Windows of streams and connection in bytes, and streams that the peer may open.
+/// Configuration with windows of streams and connection in bytes, and the number of streams that the peer may
+/// open.
 fn config(stream: u64, connection: u64, max_streams: u64) -> Config {
     Config {
         stream_receive_window: ByteCount::from_bytes(stream),
@@ -71,7 +72,7 @@ fn client() -> Streams {
     pair(&config(1 << 30, 1 << 40, 1000)).0
 }
 
-/// The next STREAM frame: stream, offset, length, FIN, whether it has no Length field.
+/// Takes the next STREAM frame: stream, offset, length, FIN, whether it has no Length field.
 fn data(streams: &mut Streams, room: usize) -> Option<(u64, u64, u16, bool, bool)> {
     let (frame, _) = streams.next_data(room)?;
     let QuicFrame::Stream { stream_id, offset, length, fin, last, .. } = frame else { panic!("{frame:?}") };
@@ -83,7 +84,7 @@ fn order(streams: &mut Streams, frames: usize) -> Vec<u64> {
     (0..frames).map_while(|_| data(streams, 1000)).map(|frame| frame.0).collect()
 }
 
-/// All frames that are not data.
+/// Takes all frames other than data.
 fn control(streams: &mut Streams) -> Vec<QuicFrame> {
     std::iter::from_fn(|| streams.next_control(Time::ZERO, 100)).map(|(frame, _)| frame).collect()
 }

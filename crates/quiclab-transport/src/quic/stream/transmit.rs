@@ -1,7 +1,8 @@
 //! Frames to send: about limits, resets and similar, and data.
 //!
-//! Frames about streams are sent in this order: credit for the peer, resets and requests of streams from
-//! the oldest on, what blocks this end. What blocks is reported once for each limit (RFC 9000 section 4.1).
+//! Frames about streams are sent in this order: credit for the peer, resets and requests of streams from the
+//! oldest on, reports of limits that block this end. A blocking limit is reported once (RFC 9000 section
+//! 4.1).
 
 use super::Handle;
 use super::flow_control::Credit;
@@ -13,23 +14,23 @@ use crate::workload::StreamId;
 use quiclab_core::Time;
 use quiclab_core::quic::{QuicFrame, Wire};
 
-/// Streams with something to send now.
+/// Streams that can send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ready {
-    /// The one that sends next.
+    /// Stream that sends next.
     pub(crate) first: StreamId,
-    /// How many there are.
+    /// Number of streams.
     pub(crate) count: usize,
     /// Lowest of their identifiers.
     pub(crate) lowest: u64,
     /// Highest of their identifiers.
     pub(crate) highest: u64,
-    /// The stream that sent before.
+    /// Stream that sent last.
     pub(crate) previous: Option<u64>,
 }
 
 impl Streams {
-    /// Whether [`Streams::next_control`] or [`Streams::next_data`] would give a frame, if there is room.
+    /// Whether [`Streams::next_control`] or [`Streams::next_data`] would return a frame, given room.
     pub(crate) fn wants_to_send(&self) -> bool {
         self.has_data() || self.peek_control().is_some()
     }
@@ -38,14 +39,14 @@ impl Streams {
         !self.resend.is_empty() || (self.fresh > 0 && self.new_credit() > 0)
     }
 
-    /// Bytes that wait and that limits let go.
+    /// Waiting bytes that limits permit.
     pub(crate) fn waiting(&self) -> u64 {
         let halves = || self.table.iter().filter_map(|(_, stream)| stream.send.as_ref());
         let fresh = halves().map(SendHalf::fresh).fold(0, u64::saturating_add);
         fresh.min(self.new_credit()).saturating_add(halves().map(SendHalf::resend).sum())
     }
 
-    /// The next frame about limits, resets and similar that fits into `room` bytes.
+    /// Takes the next frame about limits, resets and similar that fits into `room` bytes.
     pub(crate) fn next_control(&mut self, _now: Time, room: usize) -> Option<(QuicFrame, SentFrame)> {
         let (frame, sent) = self.peek_control()?;
         if size::control(self.wire, &frame) > room {
@@ -108,22 +109,22 @@ impl Streams {
         }
     }
 
-    /// The next STREAM frame that fits into `room` bytes: lost data before new ones, within the windows; it
-    /// takes all the room, without Length field, if the stream has enough to send. After a frame without
-    /// Length field nothing more fits into the packet, even where it leaves a byte of room.
+    /// Takes the next STREAM frame that fits into `room` bytes: lost data before new ones, within the
+    /// windows; it uses all the room, without Length field, if the stream has enough data. After a frame
+    /// without Length field nothing more fits into the packet, even if it leaves a byte of room.
     pub(crate) fn next_data(&mut self, room: usize) -> Option<(QuicFrame, SentFrame)> {
         let credit = self.new_credit();
         let handle = self.candidates(credit).first()?;
         self.data_of(handle, room, credit)
     }
 
-    /// The same of this stream, which [is ready](Streams::is_ready); nothing of others.
+    /// Takes the next STREAM frame of this stream only, which [is ready](Streams::is_ready).
     pub(crate) fn next_data_of(&mut self, id: StreamId, room: usize) -> Option<(QuicFrame, SentFrame)> {
         self.data_of(self.table.find(id)?, room, self.new_credit())
     }
 
-    /// The streams among which [`Streams::next_data`] chooses; `None`: none has anything to send. Takes time
-    /// with their number.
+    /// Streams among which [`Streams::next_data`] chooses; `None`: none has anything to send. Takes time
+    /// proportional to their number.
     pub(crate) fn ready(&self) -> Option<Ready> {
         let candidates = self.candidates(self.new_credit());
         let first = self.table.get(candidates.first()?).id;
@@ -168,13 +169,14 @@ impl Streams {
         Some((frame, SentFrame::Stream { id, offset, length, fin }))
     }
 
-    /// A probe timeout has expired: its first probe begins with the oldest data.
+    /// Handles a probe timeout: its first probe starts with the oldest data.
     pub(crate) fn begin_probes(&mut self) {
         self.probed = None;
     }
 
-    /// Data to send again, for a probe that has nothing new to send: the oldest in flight behind those of the probe before
-    /// it, what a frame of `room` bytes holds, or FIN; with `repeats` the oldest again where nothing lies behind. False: nothing is in flight.
+    /// Queues data again for a probe without new data: the oldest in flight behind those of the previous
+    /// probe, up to the content of a frame of `room` bytes, or FIN; with `repeats` the oldest again if there
+    /// are none behind. False: nothing is in flight.
     pub(crate) fn probe(&mut self, repeats: bool, room: usize) -> bool {
         self.probe_from(self.probed, room) || repeats && self.probed.is_some() && self.probe_from(None, room)
     }
@@ -182,7 +184,7 @@ impl Streams {
     fn probe_from(&mut self, last: Option<(u64, u64)>, room: usize) -> bool {
         let wire = self.wire;
         let (last, end) = last.unwrap_or_default();
-        // for each probe: the search may take its time
+        // only for probes: the search may be slow
         let mut streams: Vec<_> = self.table.iter().map(|(handle, stream)| (stream.age, handle)).collect();
         streams.sort_unstable();
         for (age, handle) in streams.into_iter().filter(|(age, _)| *age >= last) {
@@ -199,8 +201,8 @@ impl Streams {
         false
     }
 
-    /// 0-RTT was rejected: everything sent so far is to be sent again, within the peer's new limits. Streams
-    /// beyond its limit wait.
+    /// Handles the rejection of 0-RTT: all data sent so far are sent again, within the peer's new limits.
+    /// Streams beyond its limit wait.
     pub(crate) fn on_early_data_rejected(&mut self) {
         self.peer = self.arrived.clone();
         let peer = self.peer.clone().unwrap_or_default();
@@ -218,7 +220,7 @@ impl Streams {
     }
 }
 
-/// The first frame about a stream that has one to send.
+/// First control frame of a stream that has one to send.
 fn control_of(stream: &Stream) -> (QuicFrame, SentFrame) {
     let (id, stream_id) = (stream.id, stream.id.0);
     if let Some(send) = stream.send.as_ref().filter(|send| send.is_reset_due()) {

@@ -1,22 +1,24 @@
-//! What acknowledgements say of the marks of what was sent (RFC 9768 sections 3.2.2 and 3.2.3, appendix A.2; Linux
-//! `__tcp_accecn_process`, `tcp_accecn_process_option`).
+//! Feedback in acknowledgements about marks of packets sent (RFC 9768 sections 3.2.2 and 3.2.3, appendix A.2;
+//! Linux `__tcp_accecn_process`, `tcp_accecn_process_option`).
 //!
-//! The ACE field counts modulo 8. An acknowledgement of more packets may have gone round once or more: then the count is the
-//! largest that fits (the safest likely case), unless the option, or acknowledgements that usually cover many packets, say
-//! that it was less.
+//! The ACE field counts modulo 8. With an acknowledgement of more packets it may have wrapped: then the count
+//! is the largest that fits (the safest likely case), unless the option, or acknowledgements that usually
+//! cover many packets, show that it was less.
 
 use super::{INITIAL, MASK};
 use quiclab_core::{AccEcnOption, counter_difference};
 
-/// Averages of packets acknowledged at once are in units of 1/2^6 and move by 1/2^6 (`PKTS_ACKED_PREC`, `PKTS_ACKED_WEIGHT`).
+/// Unit and weight of averages of packets acknowledged at once: 1/2^6 (`PKTS_ACKED_PREC`,
+/// `PKTS_ACKED_WEIGHT`).
 const PRECISION: u32 = 6;
 const WEIGHT: u32 = 6;
-/// Packets that an acknowledgement covers on average from which those of the path are thinned out (`ACK_COMP_THRESH`).
+/// Average number of packets per acknowledgement from which acknowledgements count as thinned on the path
+/// (`ACK_COMP_THRESH`).
 const THINNED: u64 = 4;
-/// Place of CE in the option.
+/// Index of CE in the option.
 const CE: usize = 1;
 
-/// An acknowledgement that was not overtaken by another.
+/// Acknowledgement that was not overtaken by another.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp) struct Acknowledged {
     /// Its ACE field, and its option.
@@ -27,32 +29,33 @@ pub(in crate::tcp) struct Acknowledged {
     pub(in crate::tcp) bytes: u64,
     /// Payload of a full segment in bytes.
     pub(in crate::tcp) payload: u64,
-    /// Packets delivered are known exactly: with SACK, or without losses.
+    /// Whether the number of delivered packets is exact: with SACK, or without losses.
     pub(in crate::tcp) exact: bool,
 }
 
 /// Counts of the sending half.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp) struct Feedback {
-    /// Packets with marks (`delivered_ce`), without the initial value.
+    /// Number of packets with marks (`delivered_ce`), without the initial value.
     marked: u64,
     /// Payload by field, as in the option, in bytes.
     bytes: [u64; 3],
-    /// Field of which bytes were counted last, if it was one only: those acknowledged without an option are of it.
+    /// Field whose bytes were counted last, if it was only one: bytes acknowledged without an option belong
+    /// to it.
     estimated: Option<usize>,
-    /// The peer has sent options.
+    /// Whether the peer has sent options.
     option: bool,
     /// Average of packets acknowledged at once; `None` before the first.
     average: Option<u64>,
 }
 
 impl Feedback {
-    /// `marked`: the SYN-ACK had a mark; `option`: the peer sends options.
+    /// Makes the state; `marked`: whether the SYN-ACK had a mark; `option`: whether the peer sends options.
     pub(in crate::tcp) fn new(marked: bool, option: bool) -> Self {
         Self { marked: u64::from(marked), bytes: [0; 3], estimated: None, option, average: None }
     }
 
-    /// Marks newly reported, in packets.
+    /// Handles an acknowledgement; returns the number of packets newly reported as marked.
     pub(in crate::tcp) fn on_ack(&mut self, ack: &Acknowledged) -> u64 {
         let marks = self.marks(ack);
         self.marked += marks;
@@ -89,7 +92,8 @@ impl Feedback {
         if marked_bytes < most * ack.payload / 2 { least } else { most }
     }
 
-    /// Takes the option, or what it would be. Returns whether the bytes with marks are known.
+    /// Counts the bytes of the option, or an estimate of them. Returns whether the bytes with marks are
+    /// known.
     fn take_bytes(&mut self, ack: &Acknowledged) -> bool {
         let estimated = self.estimated;
         let Some(option) = ack.option else {
@@ -134,7 +138,7 @@ mod tests {
 
     const PAYLOAD: u64 = 1000;
 
-    /// An acknowledgement of `packets` full segments with the ACE field of `marked` marks.
+    /// Acknowledgement of `packets` full segments with the ACE field of `marked` marks.
     fn ack(packets: u64, marked: u64) -> Acknowledged {
         let ace = ((INITIAL + marked) & MASK) as u8;
         Acknowledged { ace, option: None, packets, bytes: packets * PAYLOAD, payload: PAYLOAD, exact: true }
@@ -144,12 +148,12 @@ mod tests {
         Acknowledged { option: Some(AccEcnOption::of_bytes(bytes, 3)), ..ack(packets, marked) }
     }
 
-    /// Acknowledgements usually cover two packets.
+    /// State in which acknowledgements usually cover two packets.
     fn usual(option: bool) -> Feedback {
         Feedback { average: Some(2 << PRECISION), ..Feedback::new(false, option) }
     }
 
-    /// Section 3.2.2.2: the smallest increment, also across the wrap from 7 to 0.
+    /// Section 3.2.2.2: the minimum increment, also across the wrap from 7 to 0.
     #[test]
     fn few_packets_are_counted_exactly() {
         let mut feedback = Feedback::new(false, false);
@@ -157,7 +161,7 @@ mod tests {
         assert_eq!((marks, feedback.marked), (vec![0, 2, 0, 7, 1], 10));
     }
 
-    /// A SYN-ACK with a mark has been counted: 6 is no news.
+    /// A SYN-ACK with a mark has been counted: 6 is not a new mark.
     #[test]
     fn the_mark_of_the_handshake_is_counted_once() {
         let mut feedback = Feedback::new(true, false);
@@ -179,7 +183,7 @@ mod tests {
     fn where_acknowledgements_are_thinned_out_the_least_counts() {
         let mut feedback = Feedback { average: Some((THINNED << PRECISION) + 1), ..usual(false) };
         assert_eq!(feedback.on_ack(&ack(12, 3)), 3);
-        // the first acknowledgement is all there is of an average
+        // the first acknowledgement is the average
         assert_eq!(Feedback::new(false, false).on_ack(&ack(12, 3)), 3);
     }
 
@@ -193,7 +197,7 @@ mod tests {
             feedback
         };
         assert_eq!(known().on_ack(&with_option(16, 0, [0, 0, 17_000])), 0);
-        // one field only changed, but another one than before: the estimate of the field holds
+        // one field only changed, but another one than before: the estimate of the field is kept
         assert_eq!(known().on_ack(&with_option(16, 16, [0, 16_000, 1000])), 16);
         assert_eq!(known().on_ack(&with_option(12, 3, [0, 3000, 10_000])), 3);
         assert_eq!(known().on_ack(&with_option(12, 3, [0, 11_000, 2000])), 11);
@@ -201,7 +205,8 @@ mod tests {
         assert_eq!(known().on_ack(&with_option(20, 11, [0, 11_000, 10_000])), 11);
     }
 
-    /// Two fields changed at once, or one went back: the bytes of this acknowledgement are not known to be complete.
+    /// Two fields changed at once, or one decreased: the bytes of this acknowledgement are not known to be
+    /// complete.
     #[test]
     fn ambiguous_options_leave_the_safest_likely_case() {
         let mut feedback = usual(true);
@@ -213,7 +218,7 @@ mod tests {
         assert_eq!((feedback.estimated, feedback.bytes[2]), (None, 1000));
     }
 
-    /// Without an option, what is acknowledged is taken for bytes of the field that changed last.
+    /// Without an option, acknowledged bytes count for the field that changed last.
     #[test]
     fn an_acknowledgement_without_an_option_is_of_the_field_before() {
         let mut feedback = usual(true);

@@ -1,41 +1,45 @@
-//! The counts of the receiving half (RFC 9768 section 3.2; `tcp_ecn_received_counters`, `tcp_options_fit_accecn`).
+//! Counts of the receiving half (RFC 9768 section 3.2; `tcp_ecn_received_counters`,
+//! `tcp_options_fit_accecn`).
 
 use super::INITIAL;
 use quiclab_core::{AccEcnOption, Ecn, Flags, SackBlocks};
 
-/// Marks that were not told of from which a further acknowledgement does not wait (`TCP_ACCECN_ACE_MAX_DELTA`).
+/// Number of unreported marks from which an acknowledgement is not delayed (`TCP_ACCECN_ACE_MAX_DELTA`).
 const MAX_PENDING: u32 = 6;
-/// Bytes of options (RFC 9293 section 3.1), and of the timestamps option and of SACK in front of its blocks.
+/// Maximum bytes of options (RFC 9293 section 3.1), and bytes of the timestamps option and of SACK before its
+/// blocks.
 const OPTION_SPACE: u64 = 40;
 const TIMESTAMPS: u64 = 12;
 const SACK_HEAD: u64 = 4;
 const SACK_BLOCK: u64 = 8;
-/// Blocks that stay for the option (section 3.2.3.3: "MUST give precedence to the SACK option" with two).
+/// Minimum number of SACK blocks that the option does not displace (section 3.2.3.3: "MUST give precedence to
+/// the SACK option" with two).
 const MIN_BLOCKS: usize = 2;
 
-/// What has arrived, by ECN field.
+/// Counts of received packets and bytes by ECN field.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp) struct Received {
-    /// Packets with marks, and the initial value.
+    /// Number of packets with marks plus the initial value.
     marked: u64,
     /// Payload of packets with ECT(1), CE and ECT(0), in bytes.
     bytes: [u64; 3],
-    /// Packets with marks since the last segment told of them.
+    /// Number of packets with marks since the last segment that reported them.
     pending: u32,
     /// Field of the last packet.
     last: Ecn,
-    /// Fields that the next option must have: what has changed since the last one is in them.
+    /// Number of fields that the next option must have to cover changes since the last one.
     required: u8,
 }
 
 impl Received {
-    /// Of a connection whose SYN or SYN-ACK arrived with the field `last`, `marked` if that counts as a mark.
+    /// Makes the counts of a connection whose SYN or SYN-ACK arrived with the field `last`, `marked` if that
+    /// counts as a mark.
     pub(in crate::tcp) fn new(last: Ecn, marked: bool) -> Self {
         Self { marked: INITIAL + u64::from(marked), bytes: [0; 3], pending: 0, last, required: 0 }
     }
 
-    /// A packet arrived with `field` and `payload` bytes. Returns whether its field is another one than before, which is to be
-    /// acknowledged at once.
+    /// Adds a packet with `field` and `payload` bytes. Returns whether its field differs from the last one,
+    /// which must be acknowledged at once.
     pub(in crate::tcp) fn on_packet(&mut self, field: Ecn, payload: u64) -> bool {
         let index = match field {
             Ecn::NotEct => None,
@@ -54,18 +58,19 @@ impl Received {
         std::mem::replace(&mut self.last, field) != field
     }
 
-    /// Whether so many marks wait that an acknowledgement must not be delayed: the count would wrap.
+    /// Whether an acknowledgement must not be delayed because the count of marks would wrap.
     pub(in crate::tcp) const fn is_urgent(&self) -> bool {
         self.pending >= MAX_PENDING
     }
 
-    /// The ACE field of a segment that leaves now.
+    /// Takes the ACE field of a segment that is sent now.
     pub(in crate::tcp) fn tell(&mut self) -> Flags {
         self.pending = 0;
         Flags::of_ace(self.marked as u8)
     }
 
-    /// The option of a segment that leaves now with `sack` blocks, of which some may make room for it; `None`: it does not fit.
+    /// Takes the option of a segment that is sent now with `sack` blocks, of which some may be omitted to
+    /// make room; `None`: it does not fit.
     pub(in crate::tcp) fn option(&mut self, timestamps: bool, sack: &mut SackBlocks) -> Option<AccEcnOption> {
         let (fields, blocks) = fit(self.required, sack.as_slice().len(), timestamps)?;
         sack.truncate(blocks);
@@ -81,7 +86,7 @@ fn fit(required: u8, blocks: usize, timestamps: bool) -> Option<(u8, usize)> {
         let sack = if blocks > 0 { SACK_HEAD + SACK_BLOCK * blocks as u64 } else { 0 };
         stamps + sack + AccEcnOption { fields, ..AccEcnOption::INITIAL }.length(blocks > 0) <= OPTION_SPACE
     };
-    // a block is given up only for fields that have changed
+    // a block is omitted only for fields that have changed
     let least = if required > 0 { blocks.min(MIN_BLOCKS) } else { blocks };
     (least..=blocks).rev().find_map(|blocks| {
         (required..=3).rev().find(|fields| fits(*fields, blocks)).map(|fields| (fields, blocks))

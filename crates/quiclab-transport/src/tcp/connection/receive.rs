@@ -1,4 +1,4 @@
-//! Segments that arrive at a connection, in each of its states (RFC 9293 section 3.10.7).
+//! Segments received by a connection in each of its states (RFC 9293 section 3.10.7).
 
 use super::{Connection, Control, Halves, State};
 use crate::congestion::{self, Flavour, Settings};
@@ -11,11 +11,11 @@ use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::{self, Sender};
 use quiclab_core::{Duration, Ecn, Flags, Segment, Time};
 
-/// One ACK for old duplicates without data in this time (Linux `tcp_invalid_ratelimit`).
+/// Minimum time between ACKs for old duplicates without data (Linux `tcp_invalid_ratelimit`).
 const DUPLICATE_ACK_INTERVAL: Duration = Duration::from_millis(500);
 
 impl Connection {
-    /// A segment arrived in a packet with the ECN field `field`.
+    /// Handles a segment received in a packet with the ECN field `field`.
     pub(in crate::tcp) fn receive(&mut self, now: Time, segment: &Segment, field: Ecn) {
         match self.state {
             State::Closed => self.refuse(segment),
@@ -26,8 +26,8 @@ impl Connection {
         }
     }
 
-    /// Without a connection: "An incoming segment not containing a RST causes a RST to be sent in
-    /// response" (RFC 9293 section 3.10.7.1).
+    /// Rejects a segment without a connection: "An incoming segment not containing a RST causes a RST to be
+    /// sent in response" (RFC 9293 section 3.10.7.1).
     fn refuse(&mut self, segment: &Segment) {
         if !segment.flags.has(Flags::RST) && segment.flags.has(Flags::ACK) {
             self.control = Some(Control::Refuse(segment.acknowledgement));
@@ -87,10 +87,11 @@ impl Connection {
         }
     }
 
-    /// The handshake is done by `segment`, which tells of a mark on the SYN-ACK if `marked`.
+    /// Opens the connection by `segment`, which completes the handshake; `marked`: whether it reports a mark
+    /// on the SYN-ACK.
     fn open(&mut self, now: Time, segment: &Segment, field: Ecn, marked: bool) {
         let handshake = self.handshake.take().expect("a handshake is under way");
-        // the option takes its room in each segment; what the peer sends is not known to have it
+        // the option takes its room in each segment; segments of the peer are not known to have it
         let full = self.agreed.payload;
         if self.accecn.is_some_and(|accecn| accecn.has_option()) {
             self.agreed.payload -= accecn::OPTION_BYTES;
@@ -167,8 +168,9 @@ impl Connection {
         self.readable |= segment.end() > segment.sequence;
     }
 
-    /// "An acknowledgment should be sent in reply" to what is not acceptable (RFC 9293 section 3.10.7.4);
-    /// not to each segment without data, or two ends could answer each other indefinitely.
+    /// Acknowledges a duplicate: "An acknowledgment should be sent in reply" to an unacceptable segment (RFC
+    /// 9293 section 3.10.7.4), but not to each one without data, or two ends could respond to each other
+    /// indefinitely.
     fn answer_duplicate(&mut self, now: Time, answer: Control) {
         if self.last_duplicate.is_none_or(|last| now.since(last) >= DUPLICATE_ACK_INTERVAL) {
             self.last_duplicate = Some(now);

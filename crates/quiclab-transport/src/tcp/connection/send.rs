@@ -1,4 +1,4 @@
-//! Segments that leave a connection: those of its halves, and those without data that come before them.
+//! Segments sent by a connection: those of its halves, and those without data that precede them.
 
 use super::{Connection, Control, Departure, State};
 use crate::tcp::config::UNSCALED_WINDOW;
@@ -9,18 +9,18 @@ use crate::tcp::sender::{Transmission, timestamp};
 use quiclab_core::{Ecn, Flags, SackBlocks, Segment, SegmentOptions, Time};
 
 impl Connection {
-    /// Bursts that are due have left the queue of the host. Returns whether others waited for that.
+    /// Removes due bursts from the queue of the host. Returns whether others waited for that.
     pub(in crate::tcp) fn leave_host(&mut self, now: Time) -> bool {
         self.halves.as_mut().is_some_and(|halves| halves.sender.leave_host(now))
     }
 
-    /// What leaves while the application writes ([`Sender::push`]).
+    /// Sends segments while the application writes ([`Sender::push`]).
     pub(in crate::tcp) fn push(&mut self, now: Time, one: bool) -> Option<Departure> {
         let transmission = self.halves.as_mut()?.sender.push(now, one)?;
         Some(self.transmission(now, &transmission))
     }
 
-    /// The next segment to send now; call it until it returns `None`.
+    /// Takes the next segment to send now; call it until it returns `None`.
     pub(in crate::tcp) fn next_segment(&mut self, now: Time) -> Option<Departure> {
         if let Some(control) = self.control.take() {
             return Some(self.control_segment(now, control));
@@ -43,7 +43,8 @@ impl Connection {
         }
     }
 
-    /// ECN field of a packet with the field `ecn`: what is ECN-capable has the codepoint that its congestion control uses.
+    /// ECN field of a packet with the field `ecn`: ECN-capable packets have the codepoint of the congestion
+    /// control.
     pub(in crate::tcp) fn codepoint(&self, ecn: Ecn) -> Ecn {
         let capable = self.accecn.is_none_or(|accecn| accecn.is_capable());
         match ecn {
@@ -121,7 +122,8 @@ impl Connection {
         Departure { leaves: now, ecn, segment }
     }
 
-    /// What a SYN-ACK says of ECN: with AccECN nothing any more if the one before was lost, too (RFC 9768 section 3.2.3.2.2).
+    /// ECN flags of a SYN-ACK: none with AccECN if the previous one was lost, too (RFC 9768 section
+    /// 3.2.3.2.2).
     fn answer_of_ecn(&mut self) -> Flags {
         let lost = self.handshake.map_or(0, |handshake| handshake.timeouts());
         match &mut self.accecn {
@@ -140,7 +142,8 @@ impl Connection {
         self.segment_with(now, &transmission, blocks)
     }
 
-    /// An acknowledgement of a part of what has arrived; the delayed one stays due (`__tcp_send_ack`).
+    /// Makes an acknowledgement of a part of the received data; the delayed one remains due
+    /// (`__tcp_send_ack`).
     fn prior_ack(&mut self, now: Time, prior: PriorAck) -> Departure {
         let halves = self.halves.as_mut().expect("only an open connection acknowledges");
         let mut departure = Departure {
@@ -166,7 +169,7 @@ impl Connection {
         self.segment_with(now, transmission, SackBlocks::default())
     }
 
-    /// What `transmission` asks for, as a segment that acknowledges with `blocks`.
+    /// Makes the segment of `transmission`, with the SACK blocks `blocks`.
     fn segment_with(&mut self, now: Time, transmission: &Transmission, blocks: SackBlocks) -> Departure {
         let has_option = self.accecn.is_some_and(|accecn| accecn.has_option());
         let Transmission { sequence, length, fin, push, retransmission, departure, .. } = *transmission;
@@ -213,7 +216,7 @@ impl Connection {
     }
 }
 
-/// The window that a segment announces.
+/// Window that a segment announces.
 fn announced(agreed: Agreed, receiver: &mut Receiver) -> u32 {
     let window = receiver.window();
     if agreed.window_scaling { window } else { window.min(UNSCALED_WINDOW as u32) }

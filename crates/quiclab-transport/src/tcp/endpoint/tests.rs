@@ -1,5 +1,5 @@
-//! Whole connections over an ideal pipe of 10 ms each way, by hand. The window is `fixed`: what is tested
-//! does not depend on congestion control.
+//! Whole connections over an ideal pipe of 10 ms each way, by hand. The window is `fixed`: results do not
+//! depend on congestion control.
 
 use super::*;
 use crate::options::{CongestionControl, EndpointConfig, TcpOptions, Tls, TlsVersion, Workload};
@@ -28,7 +28,7 @@ fn download(size: u64) -> Workload {
     Workload::Download { size: Some(ByteCount::from_bytes(size)), duration: None, request }
 }
 
-/// A packet that was sent: time, sender, its length, its segment.
+/// Packet that was sent: time, sender, length, segment.
 struct Sent {
     time: Time,
     role: Role,
@@ -39,17 +39,17 @@ struct Sent {
 
 type Lost = Box<dyn Fn(usize, &Sent) -> bool>;
 
-/// A client and a server with the packets in transit between them.
+/// Client and server with the packets in transit between them.
 struct Pipe {
     client: Box<dyn Endpoint>,
     server: Box<dyn Endpoint>,
     travelling: VecDeque<(Time, Role, Box<Packet>)>,
     sent: Vec<Sent>,
-    /// Numbers of sent packets, by both ends together, that do not arrive.
+    /// Numbers of sent packets, counted over both ends, that do not arrive.
     lost: Lost,
     /// Numbers of sent packets that are marked, if they are ECN-capable.
     marked: fn(usize) -> bool,
-    /// ECN fields with which packets arrive whatever they were sent with.
+    /// ECN fields with which packets arrive, regardless of the field sent.
     mangled: fn(usize) -> Option<Ecn>,
 }
 
@@ -85,7 +85,7 @@ impl Pipe {
         }
     }
 
-    /// Runs until nothing happens any more, or until `end`.
+    /// Runs until no event is left, or until `end`.
     fn run(&mut self, end: Time) {
         let mut out = Outputs::default();
         loop {
@@ -156,7 +156,7 @@ fn a_connection_opens_transfers_and_closes() {
         (10, Server, 60, Flags::SYN.with(ack)),
         (20, Client, 52, ack),
         (20, Client, 152, push),
-        // the kernel acknowledges before the application answers
+        // the kernel acknowledges before the application responds
         (30, Server, 52, ack),
         (30, Server, 1052, push),
         (40, Client, 52, ack),
@@ -189,7 +189,7 @@ fn an_option_that_one_end_lacks_is_not_used() {
     };
     let mut pipe = Pipe::new(&EndpointConfig { tcp: Some(tcp), ..fixed() }, &fixed(), &download(2500));
     pipe.run(ms(1000));
-    // SYN with the MSS alone; the answer with its own MSS and nothing that was not offered
+    // SYN with the MSS alone; the SYN-ACK with its own MSS and no option that was not offered
     let options: Vec<_> =
         pipe.sent[..2].iter().map(|sent| sent.segment.options.as_deref().cloned()).collect();
     let syn = |mss| {
@@ -203,7 +203,7 @@ fn an_option_that_one_end_lacks_is_not_used() {
     assert_eq!(pipe.finished(), Some(ms(40)));
 }
 
-/// RTT 20 ms: TCP takes one, the answer one, TLS 1.3 one more, TLS 1.2 two more, resumed one.
+/// RTT 20 ms: TCP takes one round trip, the response one, TLS 1.3 one more, TLS 1.2 two more, resumed one.
 #[test]
 fn tls_costs_the_round_trips_of_its_version() {
     for (version, resumption, millis) in [
@@ -222,7 +222,7 @@ fn tls_costs_the_round_trips_of_its_version() {
             let own = pipe.sent.iter().filter(|sent| sent.role == role);
             own.map(|sent| u64::from(sent.segment.length)).sum::<u64>()
         };
-        // the sums of tls.rs, with a request of 100 and an answer of 1000 in a record each
+        // the sums of tls.rs, with a request of 100 and a response of 1000 in a record each
         let expected = match (version, resumption) {
             (TlsVersion::Tls13, false) => (517 + 80 + 122, 3386 + 510 + 1022),
             (TlsVersion::Tls13, true) => (517 + 80 + 122, 250 + 510 + 1022),
@@ -253,8 +253,8 @@ fn requests_follow_responses_and_pauses() {
     assert!(pipe.server.progress().finished.is_some());
 }
 
-/// A window of 10 segments of 1448 each 20 ms, until 100 ms; then the packets in flight, and the RST. Segments leave
-/// singly: bursts might wait.
+/// A window of 10 segments of 1448 each 20 ms, until 100 ms; then the packets in flight, and the RST.
+/// Segments are sent singly: bursts might wait.
 #[test]
 fn a_download_of_a_given_duration_ends_by_a_reset() {
     let duration = Some(Duration::from_millis(100));
@@ -281,7 +281,8 @@ fn a_reset_behind_a_gap_is_found_out_by_a_challenge() {
     let duration = Some(Duration::from_millis(40));
     let workload = Workload::Download { size: None, duration, request: ByteCount::from_bytes(100) };
     let mut pipe = Pipe::new(&fixed(), &fixed(), &workload);
-    // of SYN, SYN-ACK, ACK, request, its ACK and data, the third of data; and what would be answered by a reset
+    // of SYN, SYN-ACK, ACK, request, its ACK and data, the third of data; and that of a packet to which a
+    // reset would respond
     pipe.lost = Box::new(|number, sent| number == 7 || sent.role == Role::Client && sent.time == ms(40));
     pipe.run(ms(10_000));
     // RST of 40 arrives at 50 behind the gap; challenge ACK; RST for it at 60, which arrives at 70
@@ -289,8 +290,8 @@ fn a_reset_behind_a_gap_is_found_out_by_a_challenge() {
     assert_eq!(pipe.client.progress().delivered_bytes, 2 * 1448, "what was read in order");
 }
 
-/// With ticks of a millisecond, a second ends with a multiple of 64 of them. The echo of the timestamp tells which SYN was
-/// answered; without timestamps there is no RTT (RFC 6298 section 3).
+/// With ticks of a millisecond, a second ends with a multiple of 64 of them. The echo of the timestamp
+/// identifies the SYN of the SYN-ACK; without timestamps there is no RTT (RFC 6298 section 3).
 #[test]
 fn a_lost_syn_is_sent_again_and_its_echo_gives_an_rtt() {
     for (timestamps, rtt) in [(true, Some(20.0)), (false, None)] {
@@ -327,7 +328,7 @@ fn two_lost_syns_cost_the_initial_window() {
 
 #[test]
 fn a_server_that_never_answers_is_given_up_in_a_sentence() {
-    // 127 and 131 s, but for the ticks at which timers end
+    // 127 and 131 s, apart from the ticks at which timers end
     for (profile, milliseconds, syns) in [("linux-5.15", 131_072, 7), ("linux-7", 135_168, 11)] {
         let config = EndpointConfig { profile: Some(profile.to_owned()), ..fixed() };
         let mut pipe = Pipe::new(&config, &config, &download(1000));
@@ -347,13 +348,14 @@ fn a_lost_synack_is_sent_again_by_the_server_or_for_the_client() {
     let mut pipe = Pipe::new(&fixed(), &fixed(), &download(1000));
     pipe.lost = Box::new(|number, _| number == 1);
     pipe.run(ms(5000));
-    // both timers go off at 1.024 s, and the server answers the SYN of 1.034 s, too
+    // both timers expire at 1.024 s, and the server responds to the SYN of 1.034 s, too
     assert_eq!(pipe.finished(), Some(ms(1054)));
     assert_eq!(pipe.client.progress().delivered_bytes, 1000);
 }
 
-/// With ticks both timers end at 1.024 s, so that the server sends at its own timeout and for the client's SYN: three
-/// SYN-ACKs and a timeout leave one segment. Where the client's SYN is there before the timeout, nothing is lost.
+/// With ticks both timers end at 1.024 s, so that the server sends at its own timeout and for the client's
+/// SYN: three SYN-ACKs and a timeout leave one segment. If the client's SYN arrives before the timeout, the
+/// window is kept.
 #[test]
 fn a_lost_synack_costs_the_initial_window_where_timers_end_together() {
     for (initial_rto, syn_acks, cwnd) in [(1000, 3, 1448.0), (900, 2, 14_480.0)] {
@@ -396,7 +398,7 @@ fn timestamps_count_milliseconds_and_are_echoed() {
     pipe.run(ms(1000));
     let stamps: Vec<_> =
         pipe.sent.iter().take(5).map(|sent| (sent.segment.timestamp, sent.segment.timestamp_echo)).collect();
-    // SYN, SYN-ACK, ACK, request, answer
+    // SYN, SYN-ACK, ACK, request, response
     assert_eq!(stamps, [(0, 0), (10, 0), (20, 10), (20, 10), (30, 20)]);
 }
 
@@ -456,7 +458,7 @@ fn an_observer_is_told_of_recovery_and_acknowledgements_and_changes_nothing() {
     assert_eq!(key(&watched), key(&alone));
 }
 
-/// Two segments that arrive at 40 ms are read when both are there; until then they are acknowledged only.
+/// Two segments that arrive at 40 ms are read when both have arrived; until then they are only acknowledged.
 #[test]
 fn what_arrives_together_is_read_together() {
     let mut pipe = Pipe::new(&fixed(), &fixed(), &download(20_000));
@@ -474,13 +476,13 @@ fn what_arrives_together_is_read_together() {
     assert!(pipe.client.next_wake().is_none_or(|wake| wake > ms(40)));
 }
 
-/// Thousands of idle connections are to fit: the target is 20 KiB with everything allocated.
+/// Thousands of idle connections must fit into memory: the target is 20 KiB each with all allocations.
 #[test]
 fn an_endpoint_is_small() {
     assert!(size_of::<TcpEndpoint>() < 4096, "{}", size_of::<TcpEndpoint>());
 }
 
-/// The payload of a segment with data need not shrink for SACK blocks: these leave by themselves, before.
+/// The payload of a segment with data need not shrink for SACK blocks, which are sent separately before it.
 #[test]
 fn sack_blocks_that_are_due_leave_before_data() {
     let config = super::super::options::resolve(&fixed()).expect("a good configuration");

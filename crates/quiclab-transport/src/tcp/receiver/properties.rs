@@ -1,5 +1,5 @@
-//! Random segments: lost, duplicated, reordered, overlapping, beyond the window. Whatever arrives, the
-//! stream is delivered once and in order, and the acknowledgements tell the truth.
+//! Random segments: lost, duplicated, reordered, overlapping, beyond the window. In all cases, the stream is
+//! delivered once and in order, and the acknowledgements are correct.
 
 use super::tests::segment;
 use super::*;
@@ -7,14 +7,14 @@ use crate::tcp::config::test_config_with;
 use proptest::prelude::*;
 use quiclab_core::ByteCount;
 
-/// Bytes of the stream; FIN follows at position 1 + STREAM.
+/// Length of the stream in bytes; FIN follows at position 1 + STREAM.
 const STREAM: u64 = 6000;
 const PAYLOAD: u64 = 500;
 
-/// A step: position, length, time since the last, whether the application reads, whether an ACK leaves.
+/// A step: position, length, time since the last, whether the application reads, whether an ACK is sent.
 type Step = (u64, u64, u64, bool, bool);
 
-/// What has arrived, byte by byte (index: position; the last is FIN), and the bytes delivered.
+/// Received bytes (index: position; the last is FIN), and the number of bytes delivered.
 struct Model {
     arrived: Vec<bool>,
     delivered: u64,
@@ -40,7 +40,7 @@ fn receiver(buffer: u64, sack: bool, timestamps: bool, window_scaling: bool) -> 
     Receiver::new(&config, PAYLOAD, sack, timestamps)
 }
 
-/// The segment at a step; the end of the stream carries FIN.
+/// Segment at a step; the end of the stream carries FIN.
 fn piece(start: u64, length: u64, now: Time) -> Segment {
     let end = (start + length).min(1 + STREAM);
     let millis = (now.as_nanos() / 1_000_000) as u32;
@@ -53,7 +53,7 @@ fn piece(start: u64, length: u64, now: Time) -> Segment {
     }
 }
 
-/// Lets the segment arrive at both and compares.
+/// Delivers the segment to both and compares them.
 fn arrive(receiver: &mut Receiver, model: &mut Model, now: Time, piece: &Segment) {
     let before = model.next();
     let end = piece.end().min(model.edge);
@@ -129,7 +129,7 @@ fn run(mut receiver: Receiver, steps: &[Step]) {
             acknowledge(&mut receiver, &mut model, now);
         }
     }
-    // the sender repeats what is missing: all arrives
+    // the sender repeats missing data: all arrive
     for _ in 0..2 * STREAM {
         if receiver.is_finished() {
             break;

@@ -1,8 +1,8 @@
-//! Reassembly: what has arrived, in order and beyond, and the blocks that tell the sender
-//! (RFC 9293 section 3.10.7.4, RFC 2018, RFC 2883; Linux `tcp_data_queue_ofo`, `tcp_sack_new_ofo_skb`).
+//! Reassembly: data received in order and beyond, and the blocks that report them to the sender (RFC 9293
+//! section 3.10.7.4, RFC 2018, RFC 2883; Linux `tcp_data_queue_ofo`, `tcp_sack_new_ofo_skb`).
 //!
-//! Data out of order is kept as disjoint intervals in ascending order. Beside them stand the four
-//! intervals changed last, which fill the SACK option.
+//! Data out of order are kept as disjoint intervals in ascending order, together with the four intervals
+//! changed last, which fill the SACK option.
 //!
 //! | | RFC | Linux | here |
 //! |---|---|---|---|
@@ -18,15 +18,16 @@ use crate::tcp::memory;
 use quiclab_core::SackBlocks;
 use std::collections::VecDeque;
 
-/// Blocks that are remembered (Linux `TCP_NUM_SACKS`).
+/// Number of blocks that are remembered (Linux `TCP_NUM_SACKS`).
 const REMEMBERED: usize = 4;
-/// A change behind this many blocks might not be seen in a merged ACK (Linux `TCP_SACK_BLOCKS_EXPECTED`).
+/// Number of blocks behind which a change might be missing in a merged ACK (Linux
+/// `TCP_SACK_BLOCKS_EXPECTED`).
 const EXPECTED: usize = 2;
 
-/// An interval of positions, end exclusive.
+/// Interval of positions, end exclusive.
 type Interval = (u64, u64);
 
-/// An interval that is held, and the memory of its segments.
+/// Interval that is held, and the memory of its segments.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     start: u64,
@@ -34,23 +35,23 @@ struct Held {
     memory: u64,
 }
 
-/// What a segment did.
+/// Effect of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Everything had arrived in order before.
+    /// All its data had arrived in order before.
     Duplicate,
-    /// It moved the next position. `filled`: nothing is out of order any more, but something was.
+    /// It moved the next position. `filled`: no data are out of order any more, but some were.
     InOrder { filled: bool },
     /// It lies behind a gap. `distant`: its block was not among the first two.
     OutOfOrder { distant: bool },
 }
 
-/// What has arrived.
+/// State of reassembly.
 #[derive(Clone, Debug)]
 pub(super) struct Reassembly {
     /// First position not yet received in order (RCV.NXT).
     next: u64,
-    /// Received beyond `next`: ascending, disjoint, not even touching.
+    /// Intervals received beyond `next`: ascending, disjoint, not adjacent.
     held: VecDeque<Held>,
     held_bytes: u64,
     /// Memory of the segments that are held or in order and not read, in bytes.
@@ -59,7 +60,7 @@ pub(super) struct Reassembly {
     /// Blocks for the SACK option, changed last first; `remembered` of them are valid.
     recent: [Interval; REMEMBERED],
     remembered: u8,
-    /// The duplicate to report, until it is reported or other data arrives.
+    /// Duplicate to report, until it is reported or other data arrive.
     duplicate: Option<Interval>,
     /// Position of FIN, if it has arrived, in order or not.
     fin: Option<u64>,
@@ -68,7 +69,7 @@ pub(super) struct Reassembly {
 }
 
 impl Reassembly {
-    /// Nothing has arrived. `sack` as negotiated, `dsack` whether duplicates are reported.
+    /// Makes the state before any data. `sack`: as negotiated; `dsack`: whether duplicates are reported.
     pub(super) fn new(sack: bool, dsack: bool) -> Self {
         Self {
             next: 1,
@@ -93,15 +94,15 @@ impl Reassembly {
     pub(super) fn readable(&self) -> u64 {
         self.next - u64::from(self.is_complete())
     }
-    /// FIN and everything before it has arrived.
+    /// Whether FIN and all data before it have arrived.
     pub(super) fn is_complete(&self) -> bool {
         self.fin.is_some_and(|fin| self.next > fin)
     }
-    /// Position after everything that has arrived.
+    /// Position after all data that have arrived.
     pub(super) fn highest(&self) -> u64 {
         self.held.back().map_or(self.next, |last| last.end)
     }
-    /// Positions held out of order.
+    /// Number of positions held out of order.
     pub(super) fn held_bytes(&self) -> u64 {
         self.held_bytes
     }
@@ -109,12 +110,12 @@ impl Reassembly {
     pub(super) fn memory(&self) -> u64 {
         self.memory
     }
-    /// What is in order was read.
+    /// Handles the read of all data in order.
     pub(super) fn on_read(&mut self) {
         self.memory -= std::mem::take(&mut self.memory_in_order);
     }
 
-    /// The positions `start..end` have arrived, the last of them FIN if `fin`; all within the window.
+    /// Adds the received positions `start..end`, the last of them FIN if `fin`; all within the window.
     pub(super) fn insert(&mut self, start: u64, end: u64, fin: bool) -> Outcome {
         self.duplicate = None; // an older one that no ACK has carried is lost, as in Linux
         if end <= self.next || self.is_complete() {
@@ -131,7 +132,7 @@ impl Reassembly {
         if start > self.next { self.insert_beyond(arrived) } else { self.insert_next(arrived) }
     }
 
-    /// What is in order leaves the store (Linux `tcp_ofo_queue`).
+    /// Adds data in order, and removes intervals that are then in order (Linux `tcp_ofo_queue`).
     fn insert_next(&mut self, arrived: Held) -> Outcome {
         let end = arrived.end;
         self.report_duplicate(arrived.start, self.next);
@@ -175,12 +176,12 @@ impl Reassembly {
         Outcome::OutOfOrder { distant: self.remember(start, end) }
     }
 
-    /// Puts an interval into the store and merges what it touches.
+    /// Adds an interval and merges it with overlapping and adjacent ones.
     fn merge(&mut self, arrived: Held) {
         let Held { start, end, .. } = arrived;
         let first = self.held.partition_point(|block| block.end < start);
         if self.held.get(first).is_some_and(|block| block.start <= start && end <= block.end) {
-            self.memory -= arrived.memory; // nothing of it is new: it is dropped
+            self.memory -= arrived.memory; // no part of it is new: it is dropped
             return self.report_duplicate(start, end);
         }
         let mut merged = arrived;
@@ -205,15 +206,16 @@ impl Reassembly {
         }
     }
 
-    /// "The first SACK block MUST specify the contiguous block of data containing the segment which
-    /// triggered this ACK" (RFC 2018 section 4). Returns whether that block was not among the first two.
+    /// Remembers a block: "The first SACK block MUST specify the contiguous block of data containing the
+    /// segment which triggered this ACK" (RFC 2018 section 4). Returns whether that block was not among the
+    /// first two.
     fn remember(&mut self, start: u64, end: u64) -> bool {
         let count = usize::from(self.remembered);
         let touching = self.recent[..count].iter().position(|block| touches(*block, (start, end)));
         let place = match touching {
             Some(place) => place,
             None => {
-                // the oldest is forgotten if there is no place left
+                // the oldest is dropped if there is no room
                 self.remembered = (count + 1).min(REMEMBERED) as u8;
                 count.min(REMEMBERED - 1)
             }
@@ -225,7 +227,7 @@ impl Reassembly {
         touching.unwrap_or(count) >= EXPECTED
     }
 
-    /// The first block may have grown into others (Linux `tcp_sack_maybe_coalesce`).
+    /// Merges the first block with others that it has grown into (Linux `tcp_sack_maybe_coalesce`).
     fn coalesce(&mut self) {
         let mut at = 1;
         while at < usize::from(self.remembered) {
@@ -238,7 +240,7 @@ impl Reassembly {
         }
     }
 
-    /// Blocks that `next` has reached are acknowledged by it (Linux `tcp_sack_remove`).
+    /// Removes blocks that `next` has reached and thus acknowledges (Linux `tcp_sack_remove`).
     fn forget_covered(&mut self) {
         if self.held.is_empty() {
             self.remembered = 0;
@@ -258,9 +260,9 @@ impl Reassembly {
         self.remembered -= 1;
     }
 
-    /// Notes a duplicate for the next ACK. A further one of the same segment only extends it: "each
-    /// duplicate contiguous sequence of data received is reported in at most one D-SACK block"
-    /// (RFC 2883 section 4).
+    /// Records a duplicate for the next ACK. A further one of the same segment only extends it: "each
+    /// duplicate contiguous sequence of data received is reported in at most one D-SACK block" (RFC 2883
+    /// section 4).
     fn report_duplicate(&mut self, start: u64, end: u64) {
         if !self.dsack || start >= end {
             return;
@@ -272,7 +274,7 @@ impl Reassembly {
         }
     }
 
-    /// The blocks for an ACK, at most `limit`, the duplicate in front; it is reported once.
+    /// Takes the blocks for an ACK, at most `limit`, the duplicate first; it is reported once.
     pub(super) fn take_blocks(&mut self, limit: usize) -> Option<SackBlocks> {
         let duplicate = self.duplicate.take();
         let remembered = &self.recent[..usize::from(self.remembered)];
@@ -286,7 +288,7 @@ impl Reassembly {
         Some(blocks)
     }
 
-    /// Whether all positions `start..end` are held out of order, and the store is in good order.
+    /// Whether all positions `start..end` are held out of order, and the state is consistent.
     #[cfg(test)]
     pub(super) fn holds(&self, start: u64, end: u64) -> bool {
         let intervals: Vec<_> = self.held.iter().map(|block| (block.start, block.end)).collect();
@@ -302,7 +304,7 @@ fn touches(a: Interval, b: Interval) -> bool {
     a.0 <= b.1 && b.0 <= a.1
 }
 
-/// The smallest interval that contains both.
+/// Smallest interval that contains both.
 fn union(a: Interval, b: Interval) -> Interval {
     (a.0.min(b.0), a.1.max(b.1))
 }

@@ -1,4 +1,4 @@
-//! The receiving half as a whole, computed by hand.
+//! Cases of the whole receiving half, computed by hand.
 
 mod window;
 
@@ -9,7 +9,7 @@ use quiclab_core::ByteCount;
 
 const PAYLOAD: u64 = 1448;
 
-/// A buffer of 16 segments: a window of 8, of which one stays reserved: 7 · 1448 = 10136.
+/// Receiver with a buffer of 16 segments: a window of 8, of which one is reserved: 7 · 1448 = 10136.
 fn small() -> Receiver {
     let buffer = ByteCount::from_bytes(16 * PAYLOAD);
     let config = test_config_with(|tcp| (tcp.receive_buffer, tcp.max_receive_buffer) = (buffer, buffer));
@@ -25,7 +25,7 @@ pub(super) fn segment(sequence: u64, length: u64) -> Segment {
         ..Segment::default()
     }
 }
-/// The ACK that leaves now: acknowledgement number, window, blocks.
+/// Takes the ACK that is sent now: acknowledgement number, window, blocks.
 fn ack(receiver: &mut Receiver, now: Time) -> (u64, u32, Vec<(u64, u64)>) {
     let window = receiver.window();
     let blocks = receiver.sack_blocks().map_or(Vec::new(), |blocks| blocks.as_slice().to_vec());
@@ -50,8 +50,8 @@ fn data_in_order_is_read_once() {
     assert_eq!(ack(&mut receiver, ms(1)).2, [(1, 1449)], "and a D-SACK");
 }
 
-/// The answer 10 ms after the first segment makes the connection interactive: the ACK of the next waits for
-/// another answer, 40 ms at most.
+/// The response 10 ms after the first segment makes the connection interactive: the ACK of the next waits for
+/// another response, at most 40 ms.
 #[test]
 fn after_an_answer_the_acknowledgement_waits_for_the_next() {
     let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, false);
@@ -63,7 +63,7 @@ fn after_an_answer_the_acknowledgement_waits_for_the_next() {
     assert_eq!(receiver.ack_due(), Some(ms(140)));
 }
 
-/// RFC 2018 section 3: three blocks beside timestamps, four without; a duplicate takes the first place.
+/// RFC 2018 section 3: three blocks beside timestamps, four without; a duplicate is the first block.
 #[test]
 fn as_many_blocks_as_fit_are_sent() {
     for (timestamps, places) in [(true, 3), (false, 4)] {
@@ -81,9 +81,9 @@ fn as_many_blocks_as_fit_are_sent() {
     }
 }
 
-/// RFC 5681 section 4.2: at once, although the 200 bytes since the last ACK are no full segment and quick
-/// mode is over. Filling only one of two gaps is not enough in Linux; that ACK may still be merged, but not
-/// as the first at its position.
+/// RFC 5681 section 4.2: at once, although the 200 bytes since the last ACK are less than a full segment and
+/// quick mode has ended. Filling only one of two gaps is not enough in Linux; that ACK may still be merged,
+/// but not as the first at its position.
 #[test]
 fn filling_the_last_gap_is_acknowledged_at_once() {
     let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, false);
@@ -100,13 +100,13 @@ fn filling_the_last_gap_is_acknowledged_at_once() {
     assert_eq!(receiver.ack_due(), Some(ms(43)), "nothing was missing");
 }
 
-/// With an RTT of 100 ms and 1 ms at most, the fourth duplicate waits 1 ms. A third block, which would push
-/// the others on, lets it leave at once.
+/// With an RTT of 100 ms and 1 ms at most, the fourth duplicate waits 1 ms. A third block, which would
+/// displace the others, releases it at once.
 #[test]
 fn a_distant_block_ends_merging() {
     let mut receiver = window::grown(&test_config());
     let next = receiver.next_expected();
-    // nothing grows any more: the window's bound is reached
+    // no further growth: the window's bound is reached
     while receiver.window.grow(PAYLOAD, 0) {}
     ack(&mut receiver, ms(1200));
     receiver.acks.on_little_room();
@@ -124,7 +124,7 @@ fn a_distant_block_ends_merging() {
 }
 
 /// Eight segments fill the window of 11584 bytes (the clamp of 7 counts when it opens again); nothing is
-/// read. The announced edge stays; a ninth segment is refused. Reading opens the window at once.
+/// read. The announced edge does not move; a ninth segment is rejected. Reading opens the window at once.
 #[test]
 fn an_application_that_does_not_read_closes_the_window() {
     let mut receiver = small();
@@ -171,7 +171,7 @@ fn fin_finishes_when_all_is_read_and_is_acknowledged_at_once() {
     ack(&mut receiver, ms(1));
     receiver.on_segment(ms(2), &fin, Ecn::NotEct, None);
     assert_eq!((receiver.ack_due(), receiver.read(ms(2))), (Some(ms(2)), 0), "FIN again");
-    // out of quick mode, too
+    // also out of quick mode
     let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, false);
     receiver.on_segment(ms(0), &segment(1, 100), Ecn::NotEct, None);
     ack(&mut receiver, ms(0));
@@ -180,7 +180,7 @@ fn fin_finishes_when_all_is_read_and_is_acknowledged_at_once() {
     assert_eq!(receiver.ack_due(), Some(ms(1)));
 }
 
-/// Linux answers an unacceptable segment without data, such as a window probe, twice a second at most.
+/// Linux responds to an unacceptable segment without data, such as a window probe, at most twice a second.
 #[test]
 fn a_window_probe_is_answered() {
     let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, false);

@@ -1,29 +1,29 @@
-//! Timestamps of the peer: which one to echo, and protection against wrapped sequence numbers
-//! (RFC 7323 sections 4.3 and 5; Linux `tcp_replace_ts_recent`, `tcp_paws_check`, `tcp_disordered_ack`).
+//! Timestamps of the peer: choice of the echo, and protection against wrapped sequence numbers (RFC 7323
+//! sections 4.3 and 5; Linux `tcp_replace_ts_recent`, `tcp_paws_check`, `tcp_disordered_ack`).
 //!
 //! | | RFC 7323 | Linux | here |
 //! |---|---|---|---|
 //! | too old | any smaller TSval | smaller by more than 1 | as Linux |
-//! | pure ACK that reordering delayed | rejected | taken if it changes nothing, up to an RTO | taken up to the smallest RTO |
+//! | pure ACK that reordering delayed | rejected | accepted if it changes nothing, up to an RTO | accepted up to the minimum RTO |
 //! | TS.Recent outdated after 24 days | yes | yes | no: runs are shorter |
 
 use quiclab_core::Segment;
 
-/// Difference that is tolerated, in ms (Linux `TCP_PAWS_WINDOW`).
+/// Tolerated difference in ms (Linux `TCP_PAWS_WINDOW`).
 const TOLERATED: i32 = 1;
 
-/// The peer's timestamps.
+/// Timestamps of the peer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timestamps {
     /// TS.Recent; `None` before the first.
     recent: Option<u32>,
-    /// How much older a pure ACK may be, in ms.
+    /// Maximum age of a pure ACK relative to it, in ms.
     replay: i32,
     enabled: bool,
 }
 
 impl Timestamps {
-    /// `enabled` as negotiated; `min_rto_ms` bounds how old a pure ACK may be.
+    /// Makes the state; `enabled`: as negotiated; `min_rto_ms` bounds the age of a pure ACK.
     pub(super) fn new(enabled: bool, min_rto_ms: u64) -> Self {
         Self { recent: None, replay: i32::try_from(min_rto_ms).unwrap_or(i32::MAX), enabled }
     }
@@ -42,7 +42,8 @@ impl Timestamps {
         }
     }
 
-    /// PAWS: the segment is an old duplicate (RFC 7323 section 5.3, R1). `next` is the position expected.
+    /// Whether a segment is an old duplicate by PAWS (RFC 7323 section 5.3, R1). `next` is the position
+    /// expected.
     pub(super) fn is_too_old(&self, segment: &Segment, next: u64) -> bool {
         let Some(recent) = self.recent else { return false };
         let age = age(recent, segment.timestamp);
@@ -51,7 +52,7 @@ impl Timestamps {
     }
 }
 
-/// How much older `timestamp` is than `recent`, in ms; the clock wraps.
+/// Age of `timestamp` relative to `recent`, in ms; the clock wraps.
 fn age(recent: u32, timestamp: u32) -> i32 {
     recent.wrapping_sub(timestamp) as i32
 }

@@ -1,16 +1,16 @@
-//! Receive window: how much the peer may send, and the buffer behind it, which grows with the rate
-//! (dynamic right-sizing; Linux `__tcp_select_window`, `tcp_grow_window`, `tcp_rcv_space_adjust`).
+//! Receive window: limit of data of the peer, and the buffer behind it, which grows with the rate (dynamic
+//! right-sizing; Linux `__tcp_select_window`, `tcp_grow_window`, `tcp_rcv_space_adjust`).
 //!
-//! A part of the buffer is window, the rest pays for the overhead of packets: half of it, or as much as their payload has
-//! of their memory. The window in use starts at 64 KiB and grows by two segments with each one received, up to that part;
-//! the buffer grows once per RTT to provide twice the window of what the application has read in the last one, and more
-//! in slow start.
+//! A part of the buffer is window, the rest is for the overhead of packets: half of it is window, or the
+//! share of payload in their memory. The window in use starts at 64 KiB and grows by two segments with each
+//! one received, up to that part; the buffer grows once per RTT to provide twice the window of the bytes that
+//! the application has read in the last one, and more in slow start.
 //!
 //! | | before 6.6 | 6.6 to 6.15 | 6.16 on | here |
 //! |---|---|---|---|---|
 //! | window / buffer | 1/2 (`tcp_adv_win_scale` 1) | measured: payload / memory of a packet | measured | as before 6.6, or as 6.16 |
-//! | memory of a packet | truesize | truesize | truesize | as 6.16: a buffer of its own, as from a device without page fragments; otherwise twice its payload |
-//! | cushion of the buffer | 16 segments | 16 segments | what is out of order | as the release |
+//! | memory of a packet | truesize | truesize | truesize | as 6.16: a separate buffer, as from a device without page fragments; otherwise twice its payload |
+//! | cushion of the buffer | 16 segments | 16 segments | data out of order | as the release |
 //! | RTT below 1 ms | | | the buffer grows in proportion to it | as the release |
 //! | memory pressure of the host | yes | yes | yes | none |
 //!
@@ -22,9 +22,9 @@ use crate::tcp::config::{Config, INITIAL_SEGMENTS, UNSCALED_WINDOW};
 use crate::tcp::memory;
 use quiclab_core::{Duration, Time};
 
-/// Largest shift count (RFC 7323 section 2.3).
+/// Maximum shift count (RFC 7323 section 2.3).
 const MAX_SCALE: u8 = 14;
-/// `net.core.rmem_max`, which the shift count also provides for.
+/// `net.core.rmem_max`, which the shift count also covers.
 const RMEM_MAX: u64 = 212_992;
 /// Cushion of right-sizing, in segments.
 const CUSHION: u64 = 16;
@@ -32,7 +32,8 @@ const CUSHION: u64 = 16;
 const RATIO_UNIT: u64 = 256;
 /// `sysctl_tcp_rcvbuf_low_rtt`.
 const LOW_RTT: Duration = Duration::from_millis(1);
-/// Payload from which on a segment in order lets the window grow (Linux `tcp_event_data_recv`), in bytes.
+/// Minimum payload with which a segment in order increases the window (Linux `tcp_event_data_recv`), in
+/// bytes.
 pub(super) const GROWTH_PAYLOAD: u64 = 128;
 
 /// Window that a buffer of `space` bytes has room for (Linux `tcp_win_from_space`).
@@ -40,7 +41,7 @@ fn window_of(space: u64, ratio: Option<u64>) -> u64 {
     ratio.map_or(space - space / 2, |ratio| space * ratio / RATIO_UNIT)
 }
 
-/// Shift count to announce (Linux `tcp_select_initial_window`): the largest buffer fits into 16 bits.
+/// Shift count to announce (Linux `tcp_select_initial_window`): the maximum buffer fits into 16 bits.
 pub(super) fn window_scale(config: &TcpValues) -> u8 {
     if !config.window_scaling {
         return 0;
@@ -49,39 +50,39 @@ pub(super) fn window_scale(config: &TcpValues) -> u8 {
     (largest.ilog2() as u8).saturating_sub(15).min(MAX_SCALE)
 }
 
-/// The receive window of a connection.
+/// Receive window of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
-    /// Receive buffer and its largest size in bytes.
+    /// Receive buffer and its maximum size in bytes.
     buffer: u64,
     max_buffer: u64,
     /// Part of the buffer that is window, in 256ths; `None`: half, rounded up.
     ratio: Option<u64>,
-    /// The whole buffer is window, whatever memory packets take.
+    /// Whether the whole buffer is window, regardless of the memory of packets.
     whole: bool,
     /// Payload of a full segment.
     mss: u64,
     scale: u8,
     /// Upper bound of the window by the buffer (Linux `window_clamp`).
     clamp: u64,
-    /// Upper bound by what the sender has shown so far (Linux `rcv_ssthresh`).
+    /// Upper bound by the data of the sender so far (Linux `rcv_ssthresh`).
     threshold: u64,
-    /// Window announced last, and the position it reaches to.
+    /// Window announced last, and its end position.
     announced: u64,
     edge: u64,
-    /// Right-sizing: bytes read in the best RTT so far; start of the present one.
+    /// Right-sizing: maximum bytes read in an RTT so far; start of the current one.
     space: u64,
     space_start: u64,
     space_time: Time,
-    /// Eight times the RTT as seen from here in nanoseconds; 0: not measured.
+    /// Eight times the RTT as measured by this end in nanoseconds; 0: not measured.
     rtt_by_8: u64,
-    /// Without timestamps, a window takes an RTT: its end and start time.
+    /// Window that is used to measure the RTT without timestamps: its end and start time.
     round: Option<(u64, Time)>,
     last_echo: u32,
 }
 
 impl Window {
-    /// The window of a new connection. `mss` is the payload of a full segment.
+    /// Makes the window of a new connection. `mss` is the payload of a full segment.
     pub(super) fn new(config: &Config, mss: u64) -> Self {
         let whole = !config.tcp.receive_overhead;
         let share = if whole { RATIO_UNIT } else { RATIO_UNIT / 2 };
@@ -90,9 +91,9 @@ impl Window {
         let scale = window_scale(config);
         let buffer = config.receive_buffer.bytes();
         let full = window_of(buffer, ratio);
-        // whole segments, and what the window field of a SYN can say
+        // whole segments, and the maximum of the window field of a SYN
         let initial = if full > mss { full - full % mss } else { full }.min(UNSCALED_WINDOW);
-        // one segment stays reserved (Linux tcp_init_buffer_space)
+        // one segment is reserved (Linux tcp_init_buffer_space)
         let clamp = full.min(UNSCALED_WINDOW << scale);
         let clamp =
             if !whole && clamp > 2 * mss && clamp + mss > full { (full - mss).max(2 * mss) } else { clamp };
@@ -107,7 +108,7 @@ impl Window {
             threshold: if whole { clamp } else { initial.min(clamp) },
             announced: initial,
             edge: 1 + initial,
-            // the sender is taken to begin with its initial window
+            // the sender is assumed to start with its initial window
             space: initial.min(clamp).min(INITIAL_SEGMENTS * mss).max(1),
             space_start: 1,
             space_time: Time::ZERO,
@@ -117,7 +118,7 @@ impl Window {
         }
     }
 
-    /// The connection is open since `now`, and SYN or SYN-ACK has offered a window of `offered` bytes (Linux
+    /// Opens the connection at `now`; SYN or SYN-ACK has offered a window of `offered` bytes (Linux
     /// `tcp_init_buffer_space`).
     pub(super) fn open(&mut self, now: Time, offered: u64) {
         self.threshold = if self.whole { self.clamp } else { offered.min(self.clamp) };
@@ -147,8 +148,8 @@ impl Window {
         window_of(self.buffer, self.ratio)
     }
 
-    /// A segment of `payload` bytes is the first of its size: how much of the memory of a packet is payload (Linux
-    /// `tcp_measure_rcv_mss`).
+    /// Measures the share of payload in the memory of a packet from the first segment of `payload` bytes
+    /// (Linux `tcp_measure_rcv_mss`).
     pub(super) fn measure_ratio(&mut self, payload: u64) {
         let Some(ratio) = self.ratio.as_mut().filter(|_| !self.whole) else { return };
         let measured = (payload * RATIO_UNIT / memory::of_received(payload)).max(1);
@@ -159,8 +160,8 @@ impl Window {
         }
     }
 
-    /// Part of the window that is taken by `bytes` that are unread or out of order and have this `memory`: by their memory
-    /// since 6.16 (`tcp_space`).
+    /// Part of the window that is occupied by `bytes` that are unread or out of order and have this `memory`:
+    /// computed from their memory since 6.16 (`tcp_space`).
     pub(super) fn taken(&self, bytes: u64, memory: u64) -> u64 {
         if self.ratio.is_none() || self.whole {
             return bytes;
@@ -168,17 +169,17 @@ impl Window {
         self.full() - window_of(self.buffer.saturating_sub(memory), self.ratio)
     }
 
-    /// Free part of the window when `held` bytes of it are taken.
+    /// Free part of the window when `held` bytes of it are occupied.
     fn free(&self, held: u64) -> u64 {
         self.full().saturating_sub(held)
     }
-    /// Whether less than half is free: then every segment is no longer acknowledged by itself.
+    /// Whether less than half is free: then segments are no longer acknowledged one by one.
     pub(super) fn is_short(&self, held: u64) -> bool {
         self.free(held) < self.clamp.min(self.full()) / 2
     }
 
-    /// The window that would be announced if it had not been larger before (Linux
-    /// `__tcp_select_window`). `held` as above, `segment` the usual payload of received segments.
+    /// Window that would be announced if it had not been larger before (Linux `__tcp_select_window`). `held`
+    /// as above, `segment`: the usual payload of received segments.
     pub(super) fn select(&self, held: u64, segment: u64) -> u64 {
         let full = self.clamp.min(self.full());
         let segment = segment.min(full);
@@ -226,8 +227,8 @@ impl Window {
     }
 
     /// RTT by timestamps (Linux `tcp_rcv_rtt_measure_ts`): a full segment echoes the clock of this end, in
-    /// milliseconds, and no segment has echoed the same before. Since 6.16 a longer one than before does not count while
-    /// data are `unread`.
+    /// milliseconds, and no earlier segment had the same echo. Since 6.16 a longer one than before does not
+    /// count while data are `unread`.
     pub(super) fn measure_by_echo(&mut self, now: Time, echo: u32, full_sized: bool, unread: bool) {
         if echo == self.last_echo {
             return;
@@ -235,7 +236,7 @@ impl Window {
         self.last_echo = echo;
         let clock = (now.as_nanos() / 1_000_000) as u32; // wraps like the option's 32 bits
         let sample = clock.wrapping_sub(echo);
-        // Linux: what does not fit into 31 bits of microseconds is not an RTT; nor is nothing, since 6.16
+        // Linux: a value that exceeds 31 bits of microseconds is not an RTT; nor is 0, since 6.16
         let too_short = self.ratio.is_some() && sample == 0;
         if full_sized && sample < i32::MAX as u32 / 1000 && !too_short {
             self.update_rtt(u64::from(sample.max(1)) * 1_000_000, unread && self.ratio.is_some());
@@ -253,8 +254,8 @@ impl Window {
         self.round = Some((next + self.announced, now));
     }
 
-    /// The minimum counts at once; longer times are smoothed, but not those that hold pauses of the application: of windows,
-    /// and while data are unread.
+    /// The minimum counts at once; longer times are smoothed, except those that may include pauses of the
+    /// application: measured by windows, or while data are unread.
     fn update_rtt(&mut self, sample: u64, with_pauses: bool) {
         let new = sample.saturating_mul(8);
         if self.rtt_by_8 == 0 || new < self.rtt_by_8 {
@@ -264,9 +265,9 @@ impl Window {
         }
     }
 
-    /// The application has read up to `position`, and `queued` bytes are left: once per RTT the buffer follows (Linux
-    /// `tcp_rcv_space_adjust`). What is queued was not read in time, which counts since 6.16. `beyond` is how far what is
-    /// out of order reaches, in bytes.
+    /// Handles a read up to `position` with `queued` bytes left: once per RTT the buffer follows (Linux
+    /// `tcp_rcv_space_adjust`). Queued data were not read in time, which counts since 6.16. `beyond` is the
+    /// extent of data out of order in bytes.
     pub(super) fn on_read(&mut self, now: Time, position: u64, queued: u64, beyond: u64) {
         let Some(rtt) = self.rtt() else { return };
         if now.since(self.space_time) < rtt {
@@ -282,8 +283,8 @@ impl Window {
         self.space_time = now;
     }
 
-    /// A segment is out of order, and what is reaches `beyond` bytes far: there is room for it beside two windows (Linux
-    /// `tcp_data_queue_ofo`).
+    /// Handles a segment out of order; such data extend over `beyond` bytes, for which there is room beside
+    /// two windows (Linux `tcp_data_queue_ofo`).
     pub(super) fn on_out_of_order(&mut self, beyond: u64) {
         if self.ratio.is_some() {
             self.enlarge(self.wanted_buffer(self.space, self.rtt().unwrap_or(Duration::ZERO), beyond));
@@ -301,8 +302,8 @@ impl Window {
         }
     }
 
-    /// Buffer for a window of twice what was `copied` in an RTT, for losses, and for what the sender may grow by in this RTT
-    /// and the next: (copied - space) / space.
+    /// Buffer for a window of twice the bytes `copied` in an RTT, for losses, and for the growth of the
+    /// sender in this RTT and the next: (copied - space) / space.
     fn wanted_buffer(&self, copied: u64, rtt: Duration, beyond: u64) -> u128 {
         let growth = |window: u128| window * u128::from(copied - self.space) / u128::from(self.space);
         let Some(ratio) = self.ratio else {
@@ -330,7 +331,7 @@ mod tests {
     use super::*;
     use crate::tcp::config::test_config;
 
-    /// A window of Linux 7 at an RTT of 100 ms; the application has read 10 kB in the last one.
+    /// Window of Linux 7 at an RTT of 100 ms; the application has read 10 kB in the last one.
     fn measured() -> Window {
         let mut config = test_config();
         config.fixed.measured_window = true;
@@ -341,8 +342,8 @@ mod tests {
         window
     }
 
-    /// A hole is filled, and 110 kB are in order at once. When the first 50 kB are read, 60 kB are queued: nothing was read
-    /// in time. 200 kB in the next RTT count, from the 50 kB on.
+    /// A hole is filled, and 110 kB are in order at once. When the first 50 kB are read, 60 kB are queued: no
+    /// data were read in time. 200 kB in the next RTT count, from the 50 kB on.
     #[test]
     fn what_is_queued_was_not_read_in_time() {
         let mut window = measured();
@@ -353,7 +354,7 @@ mod tests {
         assert_eq!((window.buffer > buffer, window.space), (true, 200_000));
     }
 
-    /// Before 6.16 the 50 kB count, whatever is queued behind them.
+    /// Before 6.16 the 50 kB count, regardless of data queued behind them.
     #[test]
     fn old_kernels_count_what_was_read() {
         let mut window = Window { ratio: None, ..measured() };

@@ -1,4 +1,4 @@
-//! The way of an acknowledgement through the sender (Linux `tcp_ack`).
+//! Processing of an acknowledgement in the sender (Linux `tcp_ack`).
 
 use super::{AckOutcome, Sender, State, timestamp};
 use crate::congestion::{Ack, Marks, RecoveryPhase};
@@ -11,23 +11,23 @@ use quiclab_core::{Duration, Flags, Segment, Time};
 #[derive(Debug)]
 pub(super) struct Work {
     pub(super) prior_acknowledged: u64,
-    /// The cumulative acknowledgement advanced, and over data.
+    /// Whether the cumulative acknowledgement advanced, and whether over data.
     pub(super) advanced: bool,
-    /// Something was selectively acknowledged.
+    /// Whether data were selectively acknowledged.
     pub(super) sacked: bool,
-    /// It reports a duplicate; of the tail loss probe.
+    /// Whether it reports a duplicate, and whether of the tail loss probe.
     pub(super) dsack: bool,
     pub(super) dsack_of_probe: bool,
     pub(super) duplicates: u32,
-    /// The window changed, or it carries data: it is no duplicate acknowledgement.
+    /// Whether it is not a duplicate acknowledgement: the window changed, or it carries data.
     pub(super) not_duplicate: bool,
-    /// Data acknowledged that was retransmitted; data acknowledged (selectively) that was not, sent before
-    /// recovery began.
+    /// Whether retransmitted data were acknowledged, and whether data sent once before recovery were
+    /// acknowledged (selectively).
     pub(super) retransmission_acked: bool,
     pub(super) original_sacked: bool,
-    /// A retransmission was declared lost.
+    /// Whether a retransmission was declared lost.
     pub(super) retransmission_lost: bool,
-    /// Lowest segment that arrived after one sent later; `u64::MAX`: none.
+    /// Start of the lowest segment that arrived after one sent later; `u64::MAX`: none.
     pub(super) reordered_from: u64,
     /// Send times of the first and last segment newly (selectively) acknowledged, never retransmitted.
     pub(super) first_acked: Option<Time>,
@@ -40,28 +40,28 @@ pub(super) struct Work {
     pub(super) rtt: Option<Duration>,
     /// TSecr of the acknowledgement; `None` without timestamps.
     pub(super) echo: Option<u32>,
-    /// Delivered bytes when the newest delivered segment was sent.
+    /// Bytes delivered when the newest delivered segment was sent.
     pub(super) prior_delivered: u64,
-    /// The timer must be set anew.
+    /// Whether the timer must be set again.
     pub(super) set_timer: bool,
-    /// It may have been delayed: a lone, short segment.
+    /// Whether it may have been delayed: a single short segment.
     pub(super) maybe_delayed: bool,
-    /// It reports marks (`FLAG_ECE`), and with AccECN how many.
+    /// Whether it reports marks (`FLAG_ECE`), and with AccECN their number.
     pub(super) marked: bool,
     pub(super) marks: u64,
 }
 
-/// What may be sent after an acknowledgement.
+/// Data that may be sent after an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Retransmit {
-    /// As always: retransmissions, then new data.
+    /// Default: retransmissions, then new data.
     Nothing,
     /// New data; retransmissions only if there is none (F-RTO).
     NewDataFirst,
 }
 
 impl Sender {
-    /// An acknowledgement arrived (the caller has checked timestamps, PAWS).
+    /// Handles an acknowledgement (the caller has checked timestamps, PAWS).
     pub(crate) fn on_ack(&mut self, now: Time, segment: &Segment) -> AckOutcome {
         let before = self.snd.acknowledged();
         let outcome = self.take_ack(now, segment);
@@ -88,7 +88,7 @@ impl Sender {
         self.retries.on_answer();
         if self.board.is_empty() {
             self.process_sack(now, ack, segment.sack(), &mut work);
-            // the second copy of a probe is mostly reported when nothing is outstanding any more
+            // the second copy of a probe is usually reported when nothing is outstanding any more
             self.on_probe_acked(now, ack, &mut work);
             if work.dsack && self.state <= State::Disorder {
                 self.undo_by_dsack(now);
@@ -125,7 +125,7 @@ impl Sender {
         work.outcome()
     }
 
-    /// An acknowledgement older than the last one: only its blocks are news.
+    /// Handles an acknowledgement older than the last one, of which only the blocks are new.
     fn on_old_ack(&mut self, now: Time, segment: &Segment, mut work: Work) -> AckOutcome {
         if segment.sack().is_empty() || self.board.is_empty() {
             return AckOutcome { ignored: true, ..AckOutcome::default() };
@@ -141,7 +141,7 @@ impl Sender {
         work.outcome()
     }
 
-    /// Whether recovery must look at the acknowledgement (`tcp_ack_is_dubious`).
+    /// Whether recovery must process the acknowledgement (`tcp_ack_is_dubious`).
     fn is_dubious(&self, work: &Work) -> bool {
         let progress = work.advanced || work.not_duplicate;
         !progress || work.sacked || work.dsack || work.marked || self.state != State::Open
@@ -165,7 +165,7 @@ impl Sender {
         }
     }
 
-    /// Tells the controller of the marks, before the window is reduced for them (`tcp_in_ack_event`).
+    /// Reports the marks to the controller before the window is reduced for them (`tcp_in_ack_event`).
     fn report_marks(&mut self, work: &Work) {
         let delivered = u64::from(work.delivered);
         let marked = if self.ecn.counts_marks() {
@@ -184,7 +184,7 @@ impl Sender {
         });
     }
 
-    /// Takes what is acknowledged cumulatively out of the queue, and its RTT (`tcp_clean_rtx_queue`).
+    /// Removes cumulatively acknowledged data from the queue, and takes their RTT (`tcp_clean_rtx_queue`).
     fn clean(&mut self, now: Time, ack: u64, prior_high: u64, prior_sacked: u32, work: &mut Work) {
         let mut reordered_from = prior_high;
         let mut segments = 0;
@@ -218,8 +218,8 @@ impl Sender {
             }
         }
         if !self.sack && work.retransmission_acked {
-            // without SACK what is acknowledged beyond a retransmission may have been there before: it does
-            // not show that the timeout was spurious
+            // without SACK data acknowledged beyond a retransmission may have arrived before: they do not
+            // show that the timeout was spurious
             work.original_sacked = false;
         }
         let short = ack - work.prior_acknowledged < self.payload;
@@ -233,7 +233,7 @@ impl Sender {
                 self.note_reordering(reordered_from);
             }
         } else if rtt_known && self.head_was_sent_after(work.first_sacked) {
-            // the timer runs since the head was sent; a sample of something older must not extend it
+            // the timer runs since the head was sent; a sample of an older segment must not extend it
             work.set_timer = true;
         }
     }
@@ -248,7 +248,7 @@ impl Sender {
     /// RTT of the acknowledgement (`tcp_ack_update_rtt`). Returns whether there was a sample.
     fn take_rtt(&mut self, now: Time, work: &mut Work) -> bool {
         let since = |sent: Option<Time>| sent.map(|sent| now.since(sent));
-        // Karn: nothing that was retransmitted gives a sample, unless its timestamp tells
+        // Karn: a retransmitted segment gives no sample, except by its timestamp
         let cumulative = if work.retransmission_acked { None } else { work.first_acked };
         let latest = if work.retransmission_acked { None } else { work.last_acked };
         let mut sample = since(cumulative).or(since(work.first_sacked));
@@ -273,7 +273,7 @@ impl Sender {
         true
     }
 
-    /// A segment is delivered for the first time.
+    /// Handles the first delivery of a segment.
     pub(super) fn deliver(
         &mut self,
         now: Time,
@@ -289,7 +289,7 @@ impl Sender {
         work.prior_delivered = work.prior_delivered.max(state.delivered);
     }
 
-    /// Window and rate after the acknowledgement (`tcp_cong_control`).
+    /// Updates window and rate after the acknowledgement (`tcp_cong_control`).
     pub(super) fn control(&mut self, now: Time, prior_in_flight: u32, work: &Work) {
         let rate = self.rate.sample(now, self.rtt.min(), work.maybe_delayed);
         let reducing = self.is_reducing();
@@ -310,7 +310,7 @@ impl Sender {
         self.update_pacing(now);
     }
 
-    /// One step of the reduction (`tcp_cwnd_reduction`).
+    /// Performs one step of the reduction (`tcp_cwnd_reduction`).
     pub(super) fn reduce(&mut self, ack: PrrAck) {
         self.reduction.on_ack(self.board.in_flight(), ack);
     }
@@ -342,7 +342,7 @@ impl Sender {
         self.controller.on_ack(&ack);
     }
 
-    /// Whether the window limits what is sent (`tcp_is_cwnd_limited`).
+    /// Whether the window limits sending (`tcp_is_cwnd_limited`).
     pub(super) fn is_cwnd_limited(&self) -> bool {
         let slow_start =
             self.controller.ssthresh().is_none_or(|ssthresh| self.controller.window() < ssthresh);
@@ -350,8 +350,8 @@ impl Sender {
     }
 }
 
-/// Whether an acknowledgement echoes a time before `sent`: then it is not of what was sent at that time (RFC
-/// 8985 section 6.2 step 2; `tcp_skb_spurious_retrans`).
+/// Whether an acknowledgement echoes a time before `sent`: then it does not acknowledge the segment sent at
+/// that time (RFC 8985 section 6.2 step 2; `tcp_skb_spurious_retrans`).
 fn is_echo_before(echo: Option<u32>, sent: Time) -> bool {
     echo.is_some_and(|echo| echo != 0 && (echo.wrapping_sub(timestamp(sent)) as i32) < 0)
 }

@@ -1,32 +1,33 @@
-//! The send buffer (`sk_sndbuf`), which only grows, and the application that waits for room in it.
+//! Send buffer (`sk_sndbuf`), which only grows, and the application that waits for room in it.
 
-/// Size of the buffer in bytes of memory.
+/// Send buffer, with sizes in bytes of memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SendBuffer {
     size: u64,
     max: u64,
-    /// The application waits for room (`SOCK_NOSPACE`).
+    /// Whether the application waits for room (`SOCK_NOSPACE`).
     is_blocked: bool,
     is_checked_when_sent: bool,
 }
 
 impl SendBuffer {
-    /// A buffer that grows to `max`; whether room is looked for when data are sent, too.
+    /// Makes a buffer that grows to `max`; `is_checked_when_sent`: whether room is checked when data are
+    /// sent, too.
     pub(super) const fn new(max: u64, is_checked_when_sent: bool) -> Self {
         Self { size: 0, max, is_blocked: false, is_checked_when_sent }
     }
 
-    /// Room is looked for when data are sent.
+    /// Whether room is checked when data are sent.
     pub(super) const fn is_checked_when_sent(&self) -> bool {
         self.is_checked_when_sent
     }
 
-    /// The application waits.
+    /// Whether the application waits.
     pub(super) const fn is_blocked(&self) -> bool {
         self.is_blocked
     }
 
-    /// The buffer is as large as what is `wanted`, within its limit (`tcp_sndbuf_expand`).
+    /// Grows the buffer to `wanted`, within its limit (`tcp_sndbuf_expand`).
     pub(super) fn expand(&mut self, wanted: u64) {
         self.size = self.size.max(wanted.min(self.max));
     }
@@ -36,19 +37,20 @@ impl SendBuffer {
         2 * self.size >= 3 * memory
     }
 
-    /// The application asks for another skb; it waits if the buffer is full (`sk_stream_memory_free`). Returns whether it must.
+    /// Requests another skb for the application, which waits if the buffer is full (`sk_stream_memory_free`).
+    /// Returns whether it must.
     pub(super) fn ask_for_skb(&mut self, is_new: bool, memory: u64) -> bool {
         self.is_blocked = is_new && memory >= self.size;
         self.is_blocked
     }
 
-    /// The application waits until a third is free. Returns whether it need not.
+    /// Makes the application wait until a third is free. Returns whether it need not.
     pub(super) fn ask_for_third(&mut self, memory: u64) -> bool {
         self.is_blocked = !self.has_free_third(memory);
         !self.is_blocked
     }
 
-    /// It waits no longer if a third is free.
+    /// Ends the wait if a third is free.
     pub(super) fn release(&mut self, memory: u64) {
         self.is_blocked &= !self.has_free_third(memory);
     }
@@ -59,13 +61,13 @@ impl SendBuffer {
         self.size
     }
 
-    /// Another size in bytes.
+    /// Sets the size in bytes.
     #[cfg(test)]
     pub(super) fn set_size(&mut self, size: u64) {
         self.size = size;
     }
 
-    /// Room is looked for when data are sent, or not.
+    /// Sets whether room is checked when data are sent.
     #[cfg(test)]
     pub(super) fn set_checked_when_sent(&mut self, checked: bool) {
         self.is_checked_when_sent = checked;

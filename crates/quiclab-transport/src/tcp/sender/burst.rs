@@ -1,16 +1,17 @@
-//! Bursts: how many segments leave as one unit, what Linux makes one skb for segmentation offload (`tcp_tso_segs`,
-//! `tcp_cwnd_test`, `tcp_tso_should_defer`).
+//! Bursts: number of segments that are sent as one unit, an skb for segmentation offload in Linux
+//! (`tcp_tso_segs`, `tcp_cwnd_test`, `tcp_tso_should_defer`).
 //!
-//! Since 4.17 TCP makes such skbs whatever the network card can do: where it cannot split them, they are split right
-//! before it. The segments of a burst leave back to back, and pacing, fq and BBR count bursts. They have two segments at least, so
-//! that packets leave in pairs behind fq, which `tests/test_kernel_fq.py` compares with Linux.
+//! Since 4.17 TCP makes such skbs regardless of the network card: if it cannot split them, they are split
+//! right before it. The segments of a burst are sent back to back, and pacing, fq and BBR count bursts. They
+//! have at least two segments, so that packets are sent in pairs behind fq, which `tests/test_kernel_fq.py`
+//! compares with Linux.
 //!
-//! | what | here | Linux |
+//! | aspect | here | Linux |
 //! | --- | --- | --- |
-//! | size | what the pacing rate brings in 2^-10 s, with an allowance for short paths; two segments or the minimum of the congestion control at least, 64 KiB and `gso_segments` at most | `tcp_tso_autosize`; the allowance since 5.18 |
-//! | window | half of it at most, so that two bursts fit | the same |
+//! | size | bytes of 2^-10 s at the pacing rate, with an allowance for short paths; at least two segments or the minimum of the congestion control, at most 64 KiB and `gso_segments` | `tcp_tso_autosize`; the allowance since 5.18 |
+//! | window | at most half of it, so that two bursts fit | the same |
 //! | a burst that is not full | waits for the next acknowledgement while that is near, as long as less than a third of the window is free | the same; before 5.8 the acknowledgement was near for half a round trip |
-//! | what is written | a burst is a part of one skb of writes, which since 6.10 is filled up with what follows | `tcp_mss_split_point`, `tcp_grow_skb` |
+//! | writes | a burst is a part of one skb of writes, which since 6.10 is filled up with the data that follow | `tcp_mss_split_point`, `tcp_grow_skb` |
 
 use super::departures::Departures;
 use super::{Sender, State};
@@ -22,53 +23,54 @@ use quiclab_core::{Duration, Time};
 pub(super) const MAX_BYTES: u64 = 65_536 - 320 - 1;
 /// `sysctl_tcp_min_tso_segs`.
 const MIN_SEGMENTS: u64 = 2;
-/// `sysctl_tcp_tso_win_divisor`: where this part of the window is free, nothing waits.
+/// `sysctl_tcp_tso_win_divisor`: if this part of the window is free, bursts do not wait.
 const WINDOW_DIVISOR: u64 = 3;
-/// A burst waits for an acknowledgement that is at most this far, and for as long after the one before.
+/// Maximum time to the next acknowledgement, and from the previous one, for which a burst waits.
 const NEAR: Duration = Duration::from_millis(1);
 
-/// What may leave of the data that were never sent.
+/// New data that may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextBurst {
-    /// Nothing: there are none, or the peer's window or Nagle's algorithm holds them.
+    /// Nothing: there are none, or the peer's window or Nagle's algorithm blocks them.
     Nothing,
-    /// Nothing yet: the congestion window lets only a short burst go.
+    /// Nothing yet: the congestion window permits only a short burst.
     Deferred,
-    /// So many bytes, as one burst; 0 for a lone FIN.
+    /// Number of bytes, as one burst; 0 for a lone FIN.
     Bytes(u64),
 }
 
-/// The rest of a burst that leaves at this instant.
+/// Rest of a burst that is sent at this instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Burst {
-    /// It consists of retransmissions.
+    /// Whether it consists of retransmissions.
     pub(super) lost: bool,
-    /// Segments.
+    /// Number of segments left.
     pub(super) left: u32,
-    /// It is a tail loss probe.
+    /// Whether it is a tail loss probe.
     pub(super) probe: bool,
-    /// When it departs and leaves the host.
+    /// Time at which it departs and leaves the host.
     pub(super) departure: Time,
     pub(super) leaves: Time,
 }
 
-/// The burst that leaves, and how long one may be.
+/// Current burst, and the maximum length of bursts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BurstBuilder {
     current: Burst,
-    /// The current one has several segments, of which the last one carries PSH, this time (`__tcp_transmit_skb`).
+    /// Whether the current one has several segments, of which the last one carries PSH
+    /// (`__tcp_transmit_skb`).
     is_pushed: bool,
-    /// Maximum number of segments, as of the last acknowledgement.
+    /// Maximum number of segments at the last acknowledgement.
     limit: u32,
     gso_segments: u32,
     /// `sysctl_tcp_tso_rtt_log`; `None`: the size does not depend on the RTT.
     rtt_log: Option<u32>,
-    /// The last segment of a burst of two or more carries PSH.
+    /// Whether the last segment of a burst of two or more carries PSH.
     pushes: bool,
 }
 
 impl BurstBuilder {
-    /// No burst yet; at most `gso_segments` to each.
+    /// Makes the state before the first burst; a burst has at most `gso_segments`.
     pub(super) fn new(gso_segments: u32, rtt_log: Option<u32>, pushes: bool) -> Self {
         Self { current: Burst::default(), is_pushed: false, limit: 1, gso_segments, rtt_log, pushes }
     }
@@ -78,40 +80,40 @@ impl BurstBuilder {
         self.limit
     }
 
-    /// The burst that leaves at this instant.
+    /// Burst that is sent at this instant.
     pub(super) const fn current(&self) -> &Burst {
         &self.current
     }
 
-    /// A burst begins.
+    /// Starts a burst.
     pub(super) fn begin(&mut self, burst: Burst) {
         self.is_pushed = self.pushes && burst.left > 0;
         self.current = burst;
     }
 
-    /// The next segment leaves; returns whether the burst has one.
+    /// Takes the next segment; returns whether the burst has one.
     pub(super) fn advance(&mut self) -> bool {
         let left = self.current.left.checked_sub(1);
         self.current.left = left.unwrap_or(0);
         left.is_some()
     }
 
-    /// No more of it leaves.
+    /// Ends the burst.
     pub(super) fn end(&mut self) {
         self.current.left = 0;
     }
 
-    /// Whether the segment that leaves is the last one.
+    /// Whether the segment being sent is the last one.
     pub(super) const fn is_at_end(&self) -> bool {
         self.current.left == 0
     }
 
-    /// Whether the segment that leaves carries PSH for the burst.
+    /// Whether the segment being sent carries PSH for the burst.
     pub(super) const fn carries_push(&self) -> bool {
         self.is_at_end() && self.is_pushed
     }
 
-    /// The maximum follows what the pacer is told of the path (`tcp_tso_segs`).
+    /// Updates the maximum from the inputs of the pacer (`tcp_tso_segs`).
     pub(super) fn set_limit(
         &mut self,
         input: &PacingInput,
@@ -126,7 +128,7 @@ impl BurstBuilder {
         };
     }
 
-    /// Segments of a burst where the rate brings `bytes`.
+    /// Number of segments of a burst of `bytes` by the rate.
     fn segments(&self, mut bytes: u64, input: &PacingInput, min_rtt: Option<Duration>) -> u32 {
         if let Some(log) = self.rtt_log
             && let Some(rtt) = min_rtt
@@ -140,13 +142,13 @@ impl BurstBuilder {
         u32::try_from(segments).unwrap_or(u32::MAX).min(self.gso_segments)
     }
 
-    /// Another maximum.
+    /// Sets the maximum.
     #[cfg(test)]
     pub(super) fn fix_limit(&mut self, limit: u32) {
         self.limit = limit;
     }
 
-    /// Another allowance for short paths.
+    /// Sets the allowance for short paths.
     #[cfg(test)]
     pub(super) fn set_rtt_log(&mut self, log: Option<u32>) {
         self.rtt_log = log;
@@ -154,8 +156,8 @@ impl BurstBuilder {
 }
 
 impl Sender {
-    /// What may leave of the data that were never sent, when only window and writes hold them (`tcp_write_xmit`).
-    /// `room` is what the window leaves free, in segments; more than 0. `at_once`: a burst does not wait to be longer.
+    /// New data that may be sent, limited only by window and writes (`tcp_write_xmit`). `room` is the free
+    /// part of the window in segments; more than 0. `at_once`: a burst does not wait to become longer.
     pub(super) fn next_burst(&mut self, now: Time, room: u32, at_once: bool) -> NextBurst {
         if self.snd.next() >= self.writes.end() || !self.fits_window() {
             return NextBurst::Nothing;
@@ -184,8 +186,8 @@ impl Sender {
         NextBurst::Bytes(if short == 0 || (bytes == head && short_leaves) { bytes } else { bytes - short })
     }
 
-    /// Whether a burst should wait until it can be longer (`tcp_tso_should_defer`). `window` is what the peer's window
-    /// leaves free, in bytes.
+    /// Whether a burst should wait to become longer (`tcp_tso_should_defer`). `window` is the free part of
+    /// the peer's window in bytes.
     fn should_wait(&self, now: Time, room: u32, window: u64) -> bool {
         if self.state >= State::Recovery || now > self.departures.last() + NEAR {
             return false; // "only if the last write was recent"
@@ -205,11 +207,11 @@ impl Sender {
         if head.sent + srtt > now + NEAR.min(srtt / 2) {
             return false; // the acknowledgement is too far
         }
-        // the end of the stream gets no more data either
+        // the end of the stream receives no more data either
         !(is_last && self.writes.is_finished() && free > skb)
     }
 
-    /// A short segment is outstanding (`tcp_minshall_check`).
+    /// Whether a short segment is outstanding (`tcp_minshall_check`).
     fn is_held_by_nagle(&self) -> bool {
         self.options.nagle && self.snd.is_short_outstanding()
     }
@@ -232,7 +234,8 @@ mod tests {
         }
     }
 
-    /// 20 kB of 1 kB segments; with an RTT of 2 ms, 65 215 B / 2^3 more; a quantum is the least, if there is one.
+    /// 20 kB of 1 kB segments; with an RTT of 2 ms, 65 215 B / 2^3 more; a quantum is the minimum, if there
+    /// is one.
     #[test]
     fn a_burst_is_what_the_rate_brings() {
         let input = |quantum| PacingInput {

@@ -1,21 +1,21 @@
-//! Departures of segments: the pacer, and the fq of the sender's host, which holds bursts that were handed over.
+//! Departures of segments: the pacer, and fq at the sender's host, which delays bursts that were handed over.
 
 use super::host_queue::HostQueue;
 use crate::pacing::{Pacer, PacingInput};
 use quiclab_core::{DataRate, Time};
 
-/// The pacer and the queue of the host.
+/// Pacer and queue of the host.
 pub(super) struct Departures {
     pacer: Box<dyn Pacer>,
-    /// `None`: what is paced is held by the sender, not in fq.
+    /// Queue of the host; `None`: the sender delays paced data, not fq.
     host_queue: Option<HostQueue>,
-    /// A segment is sent as of its departure, not of the time when it was handed over.
+    /// Whether a segment counts as sent from its departure, not from the handover.
     counts_from_departure: bool,
     last_sent: Time,
 }
 
 impl Departures {
-    /// Nothing was sent before `now`.
+    /// Makes the state; nothing was sent before `now`.
     pub(super) fn new(
         now: Time,
         pacer: Box<dyn Pacer>,
@@ -25,22 +25,22 @@ impl Departures {
         Self { pacer, host_queue, counts_from_departure, last_sent: now }
     }
 
-    /// Window, RTT or the controller's rate have changed.
+    /// Handles a change of window, RTT or the controller's rate.
     pub(super) fn update(&mut self, now: Time, input: &PacingInput) {
         self.pacer.update(now, input);
     }
 
-    /// Present rate; `None` if segments are not paced.
+    /// Current rate; `None` if segments are not paced.
     pub(super) fn rate(&self) -> Option<DataRate> {
         self.pacer.rate()
     }
 
-    /// A burst may be handed over as one.
+    /// Whether a burst may be handed over as one.
     pub(super) fn paces_bursts(&self) -> bool {
         self.pacer.paces_bursts()
     }
 
-    /// When pacing lets `bytes` go that the sender holds; `None`: at once, or into fq.
+    /// Time until which the sender delays `bytes` for pacing; `None`: no delay, or in fq.
     pub(super) fn held_until(&self, now: Time, bytes: u64) -> Option<Time> {
         if self.host_queue.is_some() {
             return None;
@@ -48,12 +48,12 @@ impl Departures {
         Some(self.pacer.release(now, bytes)).filter(|release| *release > now)
     }
 
-    /// When the next `bytes` depart, as the controller sees it.
+    /// Departure time of the next `bytes` for the controller.
     pub(super) fn next(&self, now: Time, bytes: u64) -> Time {
         if self.counts_from_departure { self.pacer.release(now, bytes) } else { now }
     }
 
-    /// The latest departure, which may be to come.
+    /// Latest departure, which may be in the future.
     pub(super) fn last(&self) -> Time {
         self.pacer.next_departure().unwrap_or(self.last_sent)
     }
@@ -63,13 +63,13 @@ impl Departures {
         self.last_sent
     }
 
-    /// A segment is sent.
+    /// Handles a segment that is sent.
     pub(super) fn on_sent(&mut self, now: Time) {
         self.last_sent = now;
     }
 
-    /// A burst of `bytes` is handed over now, of segments with `payload`. Returns when it is sent as of, and when it leaves the
-    /// host.
+    /// Hands over a burst of `bytes` now, of segments with `payload`. Returns its send time, and the time at
+    /// which it leaves the host.
     pub(super) fn hand_over(&mut self, now: Time, bytes: u64, payload: u64) -> (Time, Time) {
         let due = if self.host_queue.is_some() { self.pacer.release(now, payload) } else { now };
         self.pacer.on_sent(now, bytes);
@@ -80,19 +80,19 @@ impl Departures {
         }
     }
 
-    /// Bursts that are due have left the host. Returns whether the next one waited for that.
+    /// Removes due bursts from the host. Returns whether the next one waited for that.
     pub(super) fn leave_host(&mut self, now: Time) -> bool {
         self.host_queue.as_mut().is_some_and(|queue| queue.leave(now))
     }
 
-    /// Whether too much waits in fq for a burst of `bytes`; `is_only`: nothing else is outstanding.
+    /// Whether too many bytes wait in fq for a burst of `bytes`; `is_only`: nothing else is outstanding.
     pub(super) fn is_throttled(&mut self, bytes: u64, retransmission: bool, is_only: bool) -> bool {
         let Some(queue) = &mut self.host_queue else { return false };
         let millisecond = self.pacer.rate().map_or(0, |rate| (rate.bits_per_second() / 8) >> 10);
         queue.is_full(bytes, millisecond, retransmission, is_only)
     }
 
-    /// Paced bursts wait in fq.
+    /// Makes paced bursts wait in fq.
     #[cfg(test)]
     pub(super) fn set_host_queue(&mut self, queue: HostQueue) {
         self.host_queue = Some(queue);
@@ -106,7 +106,7 @@ mod tests {
     use crate::testing::ms as at;
     use quiclab_core::Duration;
 
-    /// 8 Mbit/s: 10 kB leave at once, then a segment each millisecond.
+    /// 8 Mbit/s: 10 kB are sent at once, then a segment each millisecond.
     fn departures(queue: Option<HostQueue>, counts_from_departure: bool) -> Departures {
         let rate = Some(DataRate::from_bits_per_second(8_000_000));
         let mut departures = Departures::new(at(0), Box::new(Fq::new(rate)), queue, counts_from_departure);

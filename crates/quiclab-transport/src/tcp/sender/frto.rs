@@ -1,47 +1,48 @@
-//! State of F-RTO (RFC 5682): whether a timeout was spurious.
+//! State of F-RTO (RFC 5682): detection of spurious timeouts.
 
 /// Detection after a retransmission timeout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frto {
     is_enabled: bool,
     is_active: bool,
-    /// Step 2b of section 3.1: new data before retransmissions.
+    /// Whether new data precede retransmissions: step 2b of section 3.1.
     is_new_data_first: bool,
 }
 
 impl Frto {
-    /// No timeout yet.
+    /// Makes the state before a timeout.
     pub(super) const fn new(is_enabled: bool) -> Self {
         Self { is_enabled, is_active: false, is_new_data_first: false }
     }
 
-    /// A timeout; step 1: not if a timeout or recovery was going on, unless by a second timeout.
+    /// Starts detection at a timeout; step 1: not if a timeout or recovery was in progress, unless by a
+    /// second timeout.
     pub(super) fn on_timeout(&mut self, is_fresh: bool) {
         self.is_active = self.is_enabled && is_fresh;
         self.is_new_data_first = false;
     }
 
-    /// The next acknowledgements decide.
+    /// Whether detection is active: the next acknowledgements decide.
     pub(super) const fn is_active(&self) -> bool {
         self.is_active
     }
 
-    /// It is decided, or cannot be.
+    /// Ends detection.
     pub(super) fn end(&mut self) {
         self.is_active = false;
     }
 
-    /// New data leave before retransmissions.
+    /// Whether new data are sent before retransmissions.
     pub(super) const fn is_new_data_first(&self) -> bool {
         self.is_new_data_first
     }
 
-    /// New data are wanted, as of the present acknowledgement.
+    /// Sets whether new data precede retransmissions from the current acknowledgement on.
     pub(super) fn set_new_data_first(&mut self, wanted: bool) {
         self.is_new_data_first = wanted;
     }
 
-    /// There were no new data after all (`tcp_xmit_recovery`).
+    /// Handles a lack of new data (`tcp_xmit_recovery`).
     pub(super) fn on_no_new_data(&mut self) {
         (self.is_active, self.is_new_data_first) = (false, false);
     }

@@ -1,9 +1,10 @@
-//! The fq queueing discipline of the sender's host (net/sched/sch_fq.c), as far as TCP sees it: bursts are handed over
-//! before their departure, and wait there until then.
+//! Queueing discipline fq of the sender's host (net/sched/sch_fq.c), as far as it affects TCP: bursts are
+//! handed over before their departure, and wait there until then.
 //!
-//! What was handed over counts as in flight, and is sent as of its departure: RTT, delivery rate and timestamps begin
-//! there; before 4.20, when it was handed over (`tcp_update_skb_after_send`). Only so much may wait (TCP small queues, `tcp_small_queue_check`): when that is the limit, the next burst is
-//! handed over when one has left.
+//! Bursts handed over count as in flight, and as sent from their departure: RTT, delivery rate and timestamps
+//! start there; before 4.20, at the handover (`tcp_update_skb_after_send`). The waiting amount is limited
+//! (TCP small queues, `tcp_small_queue_check`): at the limit, the next burst is handed over when one has
+//! left.
 
 use crate::tcp::memory::SENT_OVERHEAD;
 use quiclab_core::{Duration, Time};
@@ -12,26 +13,26 @@ use std::collections::VecDeque;
 /// `sysctl_tcp_limit_output_bytes`.
 const LIMIT: u64 = 4 << 20;
 
-/// What waits in the queue.
+/// Queue of the host.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HostQueue {
-    /// Bursts: when they leave, and their memory in bytes.
+    /// Bursts with the time at which they leave, and their memory in bytes.
     bursts: VecDeque<(Time, u64)>,
     /// Memory of all of them (`sk_wmem_alloc`).
     memory: u64,
-    /// More would wait if it could (`TSQ_THROTTLED`).
+    /// Whether a burst could not be added (`TSQ_THROTTLED`).
     throttled: bool,
-    /// The timer is late by this (`timer_slack` of the queueing discipline).
+    /// Lateness of the timer (`timer_slack` of the queueing discipline).
     slack: Duration,
 }
 
 impl HostQueue {
-    /// An empty queue whose timer is late by `slack`.
+    /// Makes an empty queue whose timer is late by `slack`.
     pub(super) fn new(slack: Duration) -> Self {
         Self { slack, ..Self::default() }
     }
 
-    /// A burst of `bytes` waits until `due`. Returns when it leaves the host.
+    /// Adds a burst of `bytes` that waits until `due`. Returns the time at which it leaves the host.
     pub(super) fn push(&mut self, due: Time, bytes: u64) -> Time {
         let (leaves, memory) = (due + self.slack, bytes + SENT_OVERHEAD);
         self.bursts.push_back((leaves, memory));
@@ -39,7 +40,7 @@ impl HostQueue {
         leaves
     }
 
-    /// Bursts that are due have left. Returns whether the next one waited for that.
+    /// Removes due bursts. Returns whether the next one waited for that.
     pub(super) fn leave(&mut self, now: Time) -> bool {
         let mut left = false;
         while let Some((_, memory)) = self.bursts.front().copied().filter(|burst| burst.0 <= now) {
@@ -50,8 +51,9 @@ impl HostQueue {
         left && std::mem::take(&mut self.throttled)
     }
 
-    /// Whether a burst of `bytes` must not be handed over yet: two, or what leaves in a `millisecond`, in bytes, wait already
-    /// (`tcp_small_queue_check`; retransmissions have twice the room). The only burst of the sender may.
+    /// Whether a burst of `bytes` must not be handed over yet: two, or the bytes of a `millisecond`, wait
+    /// already (`tcp_small_queue_check`; retransmissions have twice the room). The only burst of the sender
+    /// is always permitted.
     pub(super) fn is_full(
         &mut self,
         bytes: u64,

@@ -1,7 +1,7 @@
-//! Which segments are lost: RACK, a count of duplicates, or both.
+//! Loss detection: by RACK, a count of duplicates, or both.
 //!
-//! RACK (RFC 8985 section 6) needs SACK. Without it a count of duplicate acknowledgements decides, as in
-//! RFC 5681 section 3.2; each then stands for a segment that has left the network.
+//! RACK (RFC 8985 section 6) needs SACK. Without it a count of duplicate acknowledgements decides, as in RFC
+//! 5681 section 3.2; each then represents a segment that has left the network.
 
 use super::Sender;
 use super::State;
@@ -12,7 +12,7 @@ use crate::options::TcpLossDetection;
 use quiclab_core::Time;
 
 impl Sender {
-    /// A duplicate acknowledgement without SACK says that some segment has arrived.
+    /// Counts a duplicate acknowledgement without SACK, which shows that a segment has arrived.
     pub(super) fn count_duplicate(&mut self, duplicate: bool, work: &mut Work) {
         if self.sack {
             return;
@@ -23,14 +23,15 @@ impl Sender {
                 work.delivered_bytes += self.payload;
             }
         } else if work.advanced {
-            // what is acknowledged now was counted as duplicates before, all but the hole's filling
+            // segments acknowledged now were counted as duplicates before, except the one that filled the
+            // hole
             let counted = self.board.remove_duplicates(work.delivered.saturating_sub(1));
             work.delivered -= counted;
             work.delivered_bytes = work.delivered_bytes.saturating_sub(u64::from(counted) * self.payload);
         }
     }
 
-    /// Marks what is lost after an acknowledgement (`tcp_identify_packet_loss`).
+    /// Marks lost segments after an acknowledgement (`tcp_identify_packet_loss`).
     pub(super) fn detect_losses(&mut self, now: Time, work: &mut Work) {
         if !self.sack {
             if self.board.duplicates() >= self.reordering.segments() && self.state < State::Recovery {
@@ -54,8 +55,8 @@ impl Sender {
         }
     }
 
-    /// RFC 8985 section 6.2, step 5. Returns how many segments were declared lost, and when the last of
-    /// those that are overtaken will be.
+    /// Marks lost segments by RACK (RFC 8985 section 6.2, step 5). Returns the number of segments declared
+    /// lost, and the time at which the last overtaken one will be.
     pub(super) fn mark_by_rack(&mut self, now: Time) -> (u32, Option<Time>) {
         let strict = !self.reordering.is_seen()
             && (self.state >= State::Recovery || (self.board.sacked() >= self.reordering.segments()));
@@ -84,7 +85,8 @@ impl Sender {
         (lost, wait)
     }
 
-    /// RFC 6675 section 4: `IsLost` with DupThresh segments above selectively acknowledged.
+    /// Marks lost segments by count (RFC 6675 section 4): `IsLost` with DupThresh segments above selectively
+    /// acknowledged.
     fn mark_by_count(&mut self, now: Time, work: &mut Work) {
         if self.board.sacked() < self.reordering.segments() {
             return;
@@ -104,7 +106,7 @@ impl Sender {
         }
     }
 
-    /// The first segment is lost: all that one knows without SACK.
+    /// Marks the first segment lost, the only one known to be without SACK.
     pub(super) fn mark_head_lost(&mut self, now: Time, work: &mut Work) {
         if !self.board.is_empty() && !self.board.get(0).marks.lost {
             work.lost += u32::from(self.declare_lost(now, 0));

@@ -1,4 +1,4 @@
-//! ECN as agreed on: marks that acknowledgements report, and the answer to them.
+//! ECN as negotiated: marks that acknowledgements report, and the response to them.
 
 use crate::options::TcpEcn;
 use crate::tcp::accecn::{Acknowledged, Feedback};
@@ -7,26 +7,26 @@ use crate::tcp::accecn::{Acknowledged, Feedback};
 #[derive(Clone, Debug)]
 pub(super) struct EcnState {
     mode: TcpEcn,
-    /// The next new data tell of a reduction (`TCP_ECN_QUEUE_CWR`).
+    /// Whether the next new data report a reduction (`TCP_ECN_QUEUE_CWR`).
     is_cwr_due: bool,
-    /// Counts what acknowledgements say of marks with AccECN; `None` without, or if it is not trusted.
+    /// Counter of marks reported with AccECN; `None` without AccECN, or if it is not trusted.
     feedback: Option<Feedback>,
     /// Timestamp of the latest acknowledgement.
     latest: u32,
 }
 
 impl EcnState {
-    /// After the handshake.
+    /// Makes the state after the handshake.
     pub(super) const fn new(mode: TcpEcn, feedback: Option<Feedback>) -> Self {
         Self { mode, is_cwr_due: false, feedback, latest: 0 }
     }
 
-    /// ECN as agreed on.
+    /// ECN mode as negotiated.
     pub(super) const fn mode(&self) -> TcpEcn {
         self.mode
     }
 
-    /// Acknowledgements count marks (AccECN).
+    /// Whether acknowledgements count marks (AccECN).
     pub(super) const fn counts_marks(&self) -> bool {
         self.feedback.is_some()
     }
@@ -45,17 +45,17 @@ impl EcnState {
         (delivers || new.is_some()).then(|| feedback.on_ack(&acknowledged()))
     }
 
-    /// The window is reduced: the receiver is to learn it.
+    /// Handles a reduction of the window, of which the receiver is to be notified.
     pub(super) fn on_reduction(&mut self) {
         self.is_cwr_due = self.mode.echoes();
     }
 
-    /// The reduction was spurious.
+    /// Handles a spurious reduction.
     pub(super) fn on_undo(&mut self) {
         self.is_cwr_due = false;
     }
 
-    /// Whether new data that leave now tell of a reduction (CWR).
+    /// Takes whether new data sent now report a reduction (CWR).
     pub(super) fn take_cwr(&mut self) -> bool {
         std::mem::take(&mut self.is_cwr_due)
     }

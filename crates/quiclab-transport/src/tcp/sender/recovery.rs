@@ -1,11 +1,11 @@
-//! The states of recovery and of reductions for marks (Linux `tcp_fastretrans_alert`): when it begins and ends, when a reduction of
-//! the window was wrong and is undone, and what follows a timeout.
+//! States of recovery and of reductions for marks (Linux `tcp_fastretrans_alert`): start, end and undo, and
+//! the response to a timeout.
 //!
 //! | undo | evidence | after |
 //! | --- | --- | --- |
 //! | Eifel (RFC 3522, 4015) | the acknowledgement echoes a timestamp older than the first retransmission | recovery, partial acknowledgement, timeout |
 //! | DSACK (RFC 3708) | every retransmission was reported as a duplicate | recovery |
-//! | F-RTO (RFC 5682) | data sent before the timeout arrives without having been retransmitted | timeout |
+//! | F-RTO (RFC 5682) | data sent before the timeout arrive without a retransmission | timeout |
 
 use super::acknowledge::{Retransmit, Work};
 use super::{Sender, State};
@@ -13,7 +13,7 @@ use crate::congestion::CongestionEvent;
 use quiclab_core::Time;
 
 impl Sender {
-    /// Recovery looks at an acknowledgement that is not plain progress.
+    /// Handles an acknowledgement that is not plain progress.
     pub(super) fn alert(&mut self, now: Time, duplicate: bool, work: &mut Work) -> Retransmit {
         self.frto.set_new_data_first(false);
         if work.marked {
@@ -25,7 +25,7 @@ impl Sender {
         } else if self.state == State::Recovery && self.snd.acknowledged() >= self.high {
             self.finish_recovery(now, work);
         } else if self.state == State::Cwr && self.snd.acknowledged() > self.high {
-            // something behind `high` has brought CWR to the receiver
+            // a segment behind `high` has delivered CWR to the receiver
             self.state = State::Open;
             if !self.controller.owns_recovery() {
                 self.end_reduction(now);
@@ -50,7 +50,7 @@ impl Sender {
             State::Loss => {
                 let next = self.process_loss(now, duplicate, work);
                 self.detect_losses(now, work);
-                // the timeout was undone, or a retransmission was lost: a recovery of its own
+                // the timeout was undone, or a retransmission was lost: a separate recovery
                 if self.state != State::Open && !work.retransmission_lost {
                     return next;
                 }
@@ -78,7 +78,8 @@ impl Sender {
         self.board.lost() > 0
     }
 
-    /// Recovery begins: once for all losses of a round trip (RFC 6675 section 5). A reduction for marks goes on.
+    /// Starts recovery, once for all losses of a round trip (RFC 6675 section 5). A reduction for marks
+    /// continues.
     pub(super) fn enter_recovery(&mut self, now: Time, marked: bool) {
         self.begin_undo();
         self.undo.allow(!marked && self.state != State::Cwr);
@@ -91,7 +92,8 @@ impl Sender {
         self.state = State::Recovery;
     }
 
-    /// Marks are reported: the window is reduced, once in a round trip (RFC 3168 section 6.1.2; `tcp_enter_cwr`).
+    /// Handles reported marks: the window is reduced, once in a round trip (RFC 3168 section 6.1.2;
+    /// `tcp_enter_cwr`).
     fn enter_cwr(&mut self, now: Time) {
         self.undo.on_marks();
         if self.state < State::Cwr {
@@ -106,7 +108,7 @@ impl Sender {
         matches!(self.state, State::Cwr | State::Recovery)
     }
 
-    /// The window is cut, for marks or losses, and what follows paced by PRR (`tcp_init_cwnd_reduction`).
+    /// Starts a reduction of the window for marks or losses, which PRR paces (`tcp_init_cwnd_reduction`).
     fn cut(&mut self, now: Time, ecn: bool) {
         let prior = self.cwnd();
         self.high = self.snd.next();
@@ -121,7 +123,7 @@ impl Sender {
         self.reduction.begin(prior, self.target());
     }
 
-    /// The controller's window in segments, to which the reduction leads.
+    /// Target of the reduction: the controller's window in segments.
     fn target(&self) -> u32 {
         u32::try_from(self.controller.window() / self.payload).unwrap_or(u32::MAX)
     }
@@ -136,8 +138,8 @@ impl Sender {
         }
     }
 
-    /// The tail loss probe repaired a loss: the window is reduced without recovery (RFC 8985
-    /// section 7.4.2).
+    /// Reduces the window without recovery after the tail loss probe repaired a loss (RFC 8985 section
+    /// 7.4.2).
     pub(super) fn cut_for_probe(&mut self, now: Time) {
         self.cut(now, false);
         self.end_reduction(now);
@@ -149,7 +151,7 @@ impl Sender {
         self.controller.on_recovery_end(now);
     }
 
-    /// Everything sent before recovery is acknowledged.
+    /// Ends recovery: all data sent before it are acknowledged.
     fn finish_recovery(&mut self, now: Time, work: &Work) {
         self.board.forget_duplicates();
         if self.may_undo(work) {
@@ -160,19 +162,19 @@ impl Sender {
         if self.must_hold_state() {
             return;
         }
-        // the marker for an undo stays: a DSACK may come later (RFC 3708)
+        // the marker for an undo remains: a DSACK may arrive later (RFC 3708)
         self.state = State::Open;
         self.end_reduction(now);
     }
 
-    /// Without SACK one waits until something beyond `high` is acknowledged: duplicates of the
-    /// retransmissions may still come (RFC 6582 section 3.2 step 2 and section 4;
+    /// Whether to wait without SACK until data beyond `high` are acknowledged: duplicates of the
+    /// retransmissions may still arrive (RFC 6582 section 3.2 step 2 and section 4;
     /// `tcp_is_non_sack_preventing_reopen`).
     fn must_hold_state(&self) -> bool {
         !self.sack && self.snd.acknowledged() == self.high
     }
 
-    /// A retransmission timeout (`tcp_enter_loss`); segments were marked lost already.
+    /// Handles a retransmission timeout (`tcp_enter_loss`); segments are already marked lost.
     pub(super) fn enter_loss(&mut self, now: Time) {
         let fresh = self.state < State::Recovery;
         let cut = self.state <= State::Disorder
@@ -193,17 +195,17 @@ impl Sender {
         self.state = State::Loss;
         self.high = self.snd.next();
         self.frto.on_timeout(fresh || self.retries.timeouts() > 0);
-        self.tail_probe.forget(); // what is acknowledged from now on tells nothing about it
+        self.tail_probe.forget(); // acknowledgements from now on do not show it
     }
 
-    /// An acknowledgement after a timeout (`tcp_process_loss`).
+    /// Handles an acknowledgement after a timeout (`tcp_process_loss`).
     fn process_loss(&mut self, now: Time, duplicate: bool, work: &Work) -> Retransmit {
         let recovered = self.snd.acknowledged() >= self.high;
         if work.advanced && self.undo_loss(now, false, work) {
             return Retransmit::Nothing;
         }
         if self.frto.is_active() {
-            // step 3.b: data that was not retransmitted arrives: the timeout was spurious
+            // step 3.b: data that were not retransmitted arrive: the timeout was spurious
             if work.original_sacked && self.undo_loss(now, true, work) {
                 return Retransmit::Nothing;
             }
@@ -213,7 +215,7 @@ impl Sender {
                 }
             } else if work.advanced && !recovered {
                 self.high = self.snd.next();
-                // step 2.b: new data, if there is some and the peer's window lets it
+                // step 2.b: new data, if there are any and the peer's window permits them
                 if self.snd.next() < self.writes.end() && self.snd.next() < self.snd.window_end() {
                     return Retransmit::NewDataFirst;
                 }
@@ -246,7 +248,8 @@ impl Sender {
         self.undo.are_all_duplicates() || (self.undo.has_reduction() && self.is_delayed(work))
     }
 
-    /// Eifel detection; what was not retransmitted yet is forgotten without SACK when recovery is over.
+    /// Whether a segment was delayed, not lost (Eifel detection); without SACK, this is unknown after
+    /// recovery for segments not retransmitted yet.
     fn is_delayed(&self, work: &Work) -> bool {
         self.undo.is_delayed(work.echo, self.sack || self.snd.acknowledged() < self.high)
     }
@@ -265,8 +268,8 @@ impl Sender {
         self.rack.reconsider();
     }
 
-    /// A partial acknowledgement of something delayed, not lost (`tcp_try_undo_partial`). Returns whether
-    /// nothing else is to be done: retransmissions are still out.
+    /// Handles a partial acknowledgement of a segment that was delayed, not lost (`tcp_try_undo_partial`).
+    /// Returns whether processing ends here, as retransmissions are still in flight.
     fn undo_partial(&mut self, now: Time, work: &Work) -> bool {
         if !self.undo.has_reduction() || !self.is_delayed(work) {
             return false;
@@ -300,7 +303,7 @@ impl Sender {
         true
     }
 
-    /// Nothing is lost: back to Open or Disorder, or a reduction for marks (`tcp_try_to_open`).
+    /// Returns to Open or Disorder, or to a reduction for marks, as nothing is lost (`tcp_try_to_open`).
     fn try_open(&mut self, now: Time, work: &Work) {
         if self.board.retransmitted() == 0 && !self.any_retransmitted() {
             self.undo.forget_retransmissions();

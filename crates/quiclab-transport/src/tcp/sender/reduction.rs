@@ -3,18 +3,18 @@
 use crate::options::RateReduction;
 use crate::recovery::prr::{Prr, PrrAck, PrrVersion};
 
-/// The window during a reduction, in segments.
+/// Window during a reduction, in segments.
 #[derive(Clone, Debug)]
 pub(super) struct WindowReduction {
-    /// `None`: the window is reduced at once.
+    /// Version of PRR; `None`: the window is reduced at once.
     version: Option<PrrVersion>,
-    /// The present reduction.
+    /// Current reduction.
     prr: Option<Prr>,
     window: Option<u32>,
 }
 
 impl WindowReduction {
-    /// No reduction yet.
+    /// Makes the state before a reduction.
     pub(super) fn new(option: RateReduction) -> Self {
         let version = match option {
             RateReduction::None => None,
@@ -29,34 +29,34 @@ impl WindowReduction {
         self.window
     }
 
-    /// A reduction from `prior` to `target` begins.
+    /// Starts a reduction from `prior` to `target`.
     pub(super) fn begin(&mut self, prior: u32, target: u32) {
         self.prr = self.version.map(|version| Prr::new(version, prior, target));
         self.window = self.prr.as_ref().map(|_| prior);
     }
 
-    /// The controller has another window than when the reduction began.
+    /// Sets another target, as the window of the controller has changed.
     pub(super) fn set_target(&mut self, target: u32) {
         if let Some(prr) = &mut self.prr {
             prr.set_target(target);
         }
     }
 
-    /// One step, with the segments in flight.
+    /// Performs one step, with the segments in flight.
     pub(super) fn on_ack(&mut self, in_flight: u32, ack: PrrAck) {
         if let Some(window) = self.prr.as_mut().and_then(|prr| prr.on_ack(in_flight, ack)) {
             self.window = Some(window);
         }
     }
 
-    /// A segment leaves.
+    /// Counts a segment that is sent.
     pub(super) fn on_sent(&mut self) {
         if let Some(prr) = &mut self.prr {
             prr.on_sent();
         }
     }
 
-    /// The window is that of the controller again.
+    /// Ends the reduction: the window is that of the controller again.
     pub(super) fn end(&mut self) {
         (self.prr, self.window) = (None, None);
     }
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(reduction.window(), None);
         reduction.begin(20, 10);
         assert_eq!(reduction.window(), Some(20));
-        // RFC 6937: of 4 delivered, 4 x 10 / 20 may leave
+        // RFC 6937: of 4 delivered, 4 x 10 / 20 may be sent
         reduction.on_ack(16, PrrAck { delivered: 4, lost: 1, ..PrrAck::default() });
         assert_eq!(reduction.window(), Some(18));
         reduction.on_sent();

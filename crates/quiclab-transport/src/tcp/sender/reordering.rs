@@ -1,6 +1,6 @@
-//! Tolerance of reordering (`tp->reordering`), which grows with what is observed.
+//! Tolerance of reordering (`tp->reordering`), which grows with observed reordering.
 
-/// Reordering tolerated, in segments.
+/// Tolerated reordering in segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reordering {
     usual: u32,
@@ -10,32 +10,32 @@ pub(super) struct Reordering {
 }
 
 impl Reordering {
-    /// Begins with the `usual` tolerance (`sysctl_tcp_reordering`), which grows to `max`.
+    /// Starts with the `usual` tolerance (`sysctl_tcp_reordering`), which grows to `max`.
     pub(super) const fn new(usual: u32, max: u32) -> Self {
         Self { usual, max, segments: usual, is_seen: false }
     }
 
-    /// Segments.
+    /// Tolerance in segments.
     pub(super) const fn segments(&self) -> u32 {
         self.segments
     }
 
-    /// The tolerance of a new connection, in segments.
+    /// Tolerance of a new connection, in segments.
     pub(super) const fn usual(&self) -> u32 {
         self.usual
     }
 
-    /// Some was observed.
+    /// Whether reordering was observed.
     pub(super) const fn is_seen(&self) -> bool {
         self.is_seen
     }
 
-    /// The tolerance of an earlier connection.
+    /// Sets the tolerance of an earlier connection.
     pub(super) fn set(&mut self, segments: u32) {
         self.segments = segments;
     }
 
-    /// Reordering of an `extent` in segments is observed (`tcp_check_sack_reordering`).
+    /// Handles observed reordering of an `extent` in segments (`tcp_check_sack_reordering`).
     pub(super) fn on_observed(&mut self, extent: u32) {
         if extent > self.segments {
             self.segments = extent.min(self.max);
@@ -43,7 +43,7 @@ impl Reordering {
         self.is_seen = true;
     }
 
-    /// Many duplicates and yet a timeout: it was overestimated.
+    /// Reduces the tolerance after a timeout despite many duplicates: it was overestimated.
     pub(super) fn on_timeout(&mut self, sacked: u32) {
         if sacked >= self.usual {
             self.segments = self.segments.min(self.usual);

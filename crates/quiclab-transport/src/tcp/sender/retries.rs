@@ -1,59 +1,60 @@
-//! Timeouts and window probes in a row without an answer, and the segments that they ask for.
+//! Consecutive timeouts and window probes without a response, and the segments that they require.
 
-/// Repetitions without an answer.
+/// Repetitions without a response.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Retries {
     timeouts: u32,
     window_probes: u32,
-    /// The timeout sends the first segment again, whatever window and marks say (RFC 6298 section 5.4).
+    /// Whether the first segment is to be retransmitted, regardless of window and marks (RFC 6298 section
+    /// 5.4).
     is_head_due: bool,
     is_window_probe_due: bool,
 }
 
 impl Retries {
-    /// Retransmission timeouts in a row.
+    /// Number of consecutive retransmission timeouts.
     pub(super) const fn timeouts(&self) -> u32 {
         self.timeouts
     }
 
-    /// Window probes in a row.
+    /// Number of consecutive window probes.
     pub(super) const fn window_probes(&self) -> u32 {
         self.window_probes
     }
 
-    /// The larger of both; a connection gives up after 15 (`tcp_retries2`).
+    /// Maximum of both; a connection fails after 15 (`tcp_retries2`).
     pub(super) fn in_row(&self) -> u32 {
         self.timeouts.max(self.window_probes)
     }
 
-    /// A retransmission timeout.
+    /// Handles a retransmission timeout.
     pub(super) fn on_timeout(&mut self) {
         self.timeouts += 1;
         self.is_head_due = true;
     }
 
-    /// The peer's window is still closed.
+    /// Handles a timeout while the peer's window is closed.
     pub(super) fn on_window_timeout(&mut self) {
         self.window_probes += 1;
         self.is_window_probe_due = true;
     }
 
-    /// The peer has answered.
+    /// Handles a response of the peer.
     pub(super) fn on_answer(&mut self) {
         self.window_probes = 0;
     }
 
-    /// Data are acknowledged, or the timeout was spurious.
+    /// Handles acknowledged data, or a spurious timeout.
     pub(super) fn on_progress(&mut self) {
         self.timeouts = 0;
     }
 
-    /// Whether the first segment must be sent again now.
+    /// Takes whether the first segment must be retransmitted now.
     pub(super) fn take_head_due(&mut self) -> bool {
         std::mem::take(&mut self.is_head_due)
     }
 
-    /// Whether a window probe must be sent now.
+    /// Takes whether a window probe must be sent now.
     pub(super) fn take_window_probe_due(&mut self) -> bool {
         std::mem::take(&mut self.is_window_probe_due)
     }

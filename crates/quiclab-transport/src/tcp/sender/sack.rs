@@ -1,16 +1,16 @@
-//! Selective acknowledgements: which segments have arrived out of order, and which arrived twice.
+//! Selective acknowledgements: segments that arrived out of order, and segments that arrived twice.
 //!
-//! RFC 2018, RFC 2883; Linux `tcp_sacktag_write_queue`. Blocks repeat what earlier acknowledgements said:
-//! only what the last one did not hold is looked at, so that the cost does not grow with the blocks. The newest block
-//! comes first (RFC 2018 section 4), but blocks are processed in the order of the stream: an acknowledgement with two
-//! new blocks, because those between got lost or were merged, reports no reordering.
+//! RFC 2018, RFC 2883; Linux `tcp_sacktag_write_queue`. Blocks repeat those of earlier acknowledgements: only
+//! ranges that the last one did not have are processed, so that the cost does not grow with the blocks. The
+//! newest block is first (RFC 2018 section 4), but blocks are processed in the order of the stream: an
+//! acknowledgement with two new blocks, because those between were lost or merged, reports no reordering.
 
 use super::Sender;
 use super::acknowledge::Work;
 use quiclab_core::Time;
 
 impl Sender {
-    /// Takes the blocks of an acknowledgement of `ack`.
+    /// Processes the blocks of an acknowledgement of `ack`.
     pub(super) fn process_sack(&mut self, now: Time, ack: u64, blocks: &[(u64, u64)], work: &mut Work) {
         if !self.sack || blocks.is_empty() {
             return;
@@ -35,7 +35,7 @@ impl Sender {
         }
     }
 
-    /// Marks what of `start..end` no block of the last acknowledgement covered.
+    /// Marks the part of `start..end` that no block of the last acknowledgement covered.
     fn mark_new_part(&mut self, now: Time, mut start: u64, end: u64, cached: &[(u64, u64)], work: &mut Work) {
         while start < end {
             let next = cached
@@ -57,7 +57,7 @@ impl Sender {
         }
     }
 
-    /// Marks the segments that lie in `start..end` as a whole.
+    /// Marks the segments that are entirely in `start..end`.
     fn mark_range(&mut self, now: Time, start: u64, end: u64, work: &mut Work) {
         let mut index = self.board.index_from(start);
         while index < self.board.len() && self.board.get(index).end <= end {
@@ -100,18 +100,18 @@ impl Sender {
         let duplicates = ((end.saturating_sub(start)).div_ceil(self.payload)).max(1) as u32;
         self.counts.spurious += u64::from(duplicates);
         if start >= end || self.counts.spurious > self.counts.retransmitted {
-            return true; // duplicated by the network: it says nothing about this end
+            return true; // duplicated by the network: unrelated to this end
         }
         work.dsack = true;
         work.duplicates += duplicates;
-        // a probe is sent by a timer, and without reordering the window of RACK is no matter of it
+        // a probe is sent by a timer, and unrelated to the reordering window of RACK without reordering
         work.dsack_of_probe |= duplicates == 1 && self.tail_probe.ends_at(end);
         if self.reordering.is_seen() && !work.dsack_of_probe {
             self.rack.on_dsack();
         }
         let index = self.board.index_from(start);
         let known = index < self.board.len() && self.board.get(index).start == start;
-        // of what is no longer in the queue one cannot tell; the rest must have been sent twice by this end
+        // unknown for data no longer in the queue; the rest must have been sent twice by this end
         if self.undo.covers(end) && (!known || self.board.get(index).marks.ever_retransmitted) {
             self.undo.on_duplicates(duplicates);
         }
@@ -125,7 +125,7 @@ impl Sender {
         true
     }
 
-    /// Reordering of this acknowledgement begins at `low`: the tolerance grows to its extent
+    /// Records reordering of this acknowledgement from `low` on: the tolerance grows to its extent
     /// (`tcp_check_sack_reordering`).
     pub(super) fn note_reordering(&mut self, low: u64) {
         let high = self.board.highest_sacked_or(self.snd.acknowledged());

@@ -1,8 +1,8 @@
-//! What was sent and is not yet acknowledged cumulatively: the retransmission queue with its marks.
+//! Scoreboard: data sent and not yet cumulatively acknowledged, the retransmission queue with its marks.
 //!
-//! Segments lie in the order of the stream. Those that may still be declared lost by RACK form, beside
-//! that, a list in the order of (last) transmission, linked by numbers: segments get numbers in the order
-//! of the stream, so that number minus that of the first is the index.
+//! Segments are in the order of the stream. Those that RACK may still declare lost also form a list in the
+//! order of (last) transmission, linked by numbers: segments are numbered in the order of the stream, so that
+//! the number less that of the first is the index.
 
 use crate::recovery::delivery_rate::SentState;
 use quiclab_core::Time;
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 type Number = u64;
 const NONE: Number = u64::MAX;
 
-/// A segment that was sent.
+/// Segment that was sent.
 #[derive(Clone, Debug)]
 pub(super) struct Sent {
     /// Positions of the first byte and after the last one (FIN counts one).
@@ -23,32 +23,32 @@ pub(super) struct Sent {
     /// Delivery state at the last transmission.
     pub(super) rate: SentState,
     pub(super) marks: Marks,
-    /// Neighbours in the order of transmission; both `NONE` and not first: not in the list.
+    /// Neighbours in the order of transmission; both `NONE` and not the first: not in the list.
     before: Number,
     after: Number,
 }
 
-/// What became of a segment.
+/// State of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Marks {
-    /// Selectively acknowledged.
+    /// Whether it was selectively acknowledged.
     pub(super) sacked: bool,
-    /// Declared lost.
+    /// Whether it was declared lost.
     pub(super) lost: bool,
-    /// A retransmission is in flight.
+    /// Whether a retransmission is in flight.
     pub(super) retransmitted: bool,
-    /// It was retransmitted at least once.
+    /// Whether it was retransmitted at least once.
     pub(super) ever_retransmitted: bool,
-    /// It carries FIN.
+    /// Whether it carries FIN.
     pub(super) fin: bool,
-    /// The skb that it ends has PSH.
+    /// Whether the skb that it ends has PSH.
     pub(super) push: bool,
-    /// It is the first segment of an skb.
+    /// Whether it is the first segment of an skb.
     first: bool,
     listed: bool,
 }
 
-/// The queue and its counts, in segments.
+/// Queue with its counts in segments.
 #[derive(Debug)]
 pub(super) struct Scoreboard {
     segments: VecDeque<Sent>,
@@ -60,13 +60,14 @@ pub(super) struct Scoreboard {
     sacked: u32,
     lost: u32,
     retransmitted: u32,
-    /// Segments that duplicate acknowledgements without SACK say have arrived; which ones is not known.
+    /// Number of segments that have arrived according to duplicate acknowledgements without SACK, which do
+    /// not identify them.
     duplicates: u32,
     /// Position below which nothing waits for retransmission.
     hint: u64,
     /// End of the highest segment selectively acknowledged; 0: none.
     highest_sacked: u64,
-    /// Skbs with outstanding segments; and the next segment begins another one.
+    /// Number of skbs with outstanding segments, and whether the next segment starts another one.
     skbs: u64,
     opens: bool,
 }
@@ -89,49 +90,49 @@ impl Scoreboard {
         }
     }
 
-    /// Segments sent and not cumulatively acknowledged.
+    /// Number of segments sent and not cumulatively acknowledged.
     pub(super) fn outstanding(&self) -> u32 {
         self.segments.len() as u32
     }
-    /// Segments selectively acknowledged.
+    /// Number of segments selectively acknowledged.
     pub(super) const fn sacked(&self) -> u32 {
         self.sacked
     }
-    /// Segments declared lost.
+    /// Number of segments declared lost.
     pub(super) const fn lost(&self) -> u32 {
         self.lost
     }
-    /// Retransmissions in flight.
+    /// Number of retransmissions in flight.
     pub(super) const fn retransmitted(&self) -> u32 {
         self.retransmitted
     }
-    /// Segments in the network: RFC 6675's pipe, as Linux counts it.
+    /// Number of segments in the network: pipe of RFC 6675, as counted by Linux.
     pub(super) fn in_flight(&self) -> u32 {
         (self.outstanding() + self.retransmitted).saturating_sub(self.sacked + self.lost + self.duplicates)
     }
-    /// Segments that duplicate acknowledgements without SACK say have arrived.
+    /// Number of segments that have arrived according to duplicate acknowledgements without SACK.
     pub(super) const fn duplicates(&self) -> u32 {
         self.duplicates
     }
-    /// One more, unless all but the lost ones have arrived (`tcp_limit_reno_sacked`).
+    /// Adds a duplicate, unless all segments but the lost ones have arrived (`tcp_limit_reno_sacked`).
     pub(super) fn add_duplicate(&mut self) -> bool {
         let possible = self.outstanding().saturating_sub(self.lost.max(1));
         let counts = self.duplicates < possible;
         self.duplicates += u32::from(counts);
         counts
     }
-    /// Takes `count` away; returns how many there were.
+    /// Removes at most `count` duplicates; returns the number removed.
     pub(super) fn remove_duplicates(&mut self, count: u32) -> u32 {
         let removed = count.min(self.duplicates);
         self.duplicates -= removed;
         removed
     }
-    /// They are of no use any more.
+    /// Resets the number of duplicates.
     pub(super) fn forget_duplicates(&mut self) {
         self.duplicates = 0;
     }
-    /// End of the highest segment selectively acknowledged (`tcp_highest_sack_seq`: start of the segment after it),
-    /// `other` where there is none.
+    /// End of the highest segment selectively acknowledged (`tcp_highest_sack_seq`: start of the segment
+    /// after it), `other` if there is none.
     pub(super) const fn highest_sacked_or(&self, other: u64) -> u64 {
         if self.sacked == 0 { other } else { self.highest_sacked }
     }
@@ -152,11 +153,11 @@ impl Scoreboard {
         self.segments.len()
     }
 
-    /// Skbs with outstanding segments.
+    /// Number of skbs with outstanding segments.
     pub(super) const fn skbs(&self) -> u64 {
         self.skbs
     }
-    /// The next segment is the first of an skb.
+    /// Makes the next segment the first of an skb.
     pub(super) const fn open_burst(&mut self) {
         self.opens = true;
     }
@@ -171,7 +172,7 @@ impl Scoreboard {
         self.list(number);
     }
 
-    /// Takes the first segment away: it is acknowledged as a whole.
+    /// Removes the first segment, which is acknowledged entirely.
     pub(super) fn pop(&mut self) -> Sent {
         self.remove_from_index(0);
         let sent = self.segments.pop_front().expect("the caller has looked at the front");
@@ -189,7 +190,7 @@ impl Scoreboard {
         sent
     }
 
-    /// The first bytes of the first segment are acknowledged.
+    /// Removes acknowledged bytes from the start of the first segment.
     pub(super) fn trim(&mut self, start: u64) {
         self.segments.front_mut().expect("the caller has looked at the front").start = start;
     }
@@ -200,7 +201,7 @@ impl Scoreboard {
         if position <= front.start {
             return 0;
         }
-        // segments are of one size mostly: the guess is right, or the search decides
+        // segments usually have one size: the guess is right, or the search decides
         let guess = ((position - front.start) / (front.end - front.start).max(1)) as usize;
         match self.segments.get(guess) {
             Some(segment) if segment.start == position => guess,
@@ -208,7 +209,7 @@ impl Scoreboard {
         }
     }
 
-    /// Marks a segment selectively acknowledged; counts and the list follow.
+    /// Marks a segment as selectively acknowledged, and updates counts and the list.
     pub(super) fn mark_sacked(&mut self, index: usize) {
         self.remove_from_index(index);
         let segment = &mut self.segments[index];
@@ -216,7 +217,7 @@ impl Scoreboard {
         // "Normally R but no L won't result in plain S"
         let merges = marks.lost || !marks.retransmitted;
         if marks.lost {
-            // a retransmission not declared lost is taken to be in flight still
+            // a retransmission not declared lost is assumed to be still in flight
             self.lost -= 1;
             marks.lost = false;
             if marks.retransmitted {
@@ -238,9 +239,9 @@ impl Scoreboard {
         }
     }
 
-    /// Whether the segment at `index` and the one before it have both arrived, so that they get into one skb
-    /// (`tcp_shift_skb_data`); otherwise they are in two (`tcp_match_skb_to_sack`). That an skb takes 512 KiB at most is left
-    /// out.
+    /// Whether the segment at `index` and the one before it have both arrived, so that they are merged into
+    /// one skb (`tcp_shift_skb_data`); otherwise they are in two (`tcp_match_skb_to_sack`). The maximum of
+    /// 512 KiB for an skb is not modelled.
     fn is_merged(&self, index: usize) -> bool {
         let Some(left) = index.checked_sub(1).and_then(|before| self.segments.get(before)) else {
             return false;
@@ -249,15 +250,15 @@ impl Scoreboard {
         left.marks.sacked && right.marks.sacked && left.end - left.start == right.end - right.start
     }
 
-    /// An skb ends before the segment at `index`, if there is one: what is sent again of an skb is split from the rest
-    /// (`tcp_fragment`).
+    /// Splits an skb before the segment at `index`, if there is one: retransmitted segments are split from
+    /// the rest (`tcp_fragment`).
     pub(super) fn split(&mut self, index: usize) {
         if index > 0 && index < self.segments.len() && !self.segments[index].marks.sacked {
             self.set_first(index, true);
         }
     }
 
-    /// Whether the segment at `index`, which is not the first, begins an skb.
+    /// Sets whether the segment at `index`, which is not the first, starts an skb.
     fn set_first(&mut self, index: usize, first: bool) {
         let marks = &mut self.segments[index].marks;
         match (marks.first, first) {
@@ -268,8 +269,8 @@ impl Scoreboard {
         marks.first = first;
     }
 
-    /// Marks a segment lost; one whose retransmission is in flight loses that. Returns whether something
-    /// was declared lost, and whether it was a retransmission.
+    /// Marks a segment lost, or the retransmission in flight of one that is already lost. Returns whether a
+    /// segment was declared lost, and whether it was a retransmission.
     pub(super) fn mark_lost(&mut self, index: usize) -> (bool, bool) {
         let segment = &mut self.segments[index];
         let marks = &mut segment.marks;
@@ -290,7 +291,7 @@ impl Scoreboard {
         (false, false)
     }
 
-    /// A DSACK says that the retransmission has arrived.
+    /// Handles a DSACK, which shows that the retransmission has arrived.
     pub(super) fn clear_retransmitted(&mut self, index: usize) {
         let marks = &mut self.segments[index].marks;
         if marks.retransmitted {
@@ -308,7 +309,7 @@ impl Scoreboard {
         self.hint = u64::MAX;
     }
 
-    /// The segment is transmitted again; as a tail loss probe it does not count as in flight twice.
+    /// Records a retransmission of a segment; as a tail loss probe it does not count as in flight twice.
     pub(super) fn retransmit(&mut self, index: usize, now: Time, rate: SentState, probe: bool) {
         self.remove_from_index(index);
         let segment = &mut self.segments[index];
@@ -334,8 +335,8 @@ impl Scoreboard {
         index
     }
 
-    /// How many segments from `index` on, `most` at most, are lost and in one skb; and their bytes. One at least, whatever its
-    /// marks are.
+    /// Number of segments from `index` on, at most `most`, that are lost and in one skb, and their bytes. At
+    /// least one, regardless of its marks.
     pub(super) fn lost_together(&self, index: usize, most: u32) -> (u32, u64) {
         let first = &self.segments[index];
         let mut end = first.end;
@@ -352,11 +353,11 @@ impl Scoreboard {
         (count, end - first.start)
     }
 
-    /// First segment in the order of transmission, as an index.
+    /// Index of the first segment in the order of transmission.
     pub(super) fn oldest(&self) -> Option<usize> {
         self.index_of(self.oldest)
     }
-    /// The next one in the order of transmission.
+    /// Index of the next segment in the order of transmission.
     pub(super) fn transmitted_after(&self, index: usize) -> Option<usize> {
         self.index_of(self.segments[index].after)
     }
@@ -380,7 +381,7 @@ impl Scoreboard {
         self.newest = number;
     }
 
-    /// Takes a segment out of the list in the order of transmission.
+    /// Removes a segment from the list in the order of transmission.
     pub(super) fn remove_from_index(&mut self, index: usize) {
         let segment = &mut self.segments[index];
         if !std::mem::take(&mut segment.marks.listed) {

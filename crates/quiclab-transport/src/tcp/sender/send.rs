@@ -1,4 +1,4 @@
-//! What may leave now: probes, retransmissions, new data (Linux `tcp_write_xmit`,
+//! Choice of the next segment: probes, retransmissions, new data (Linux `tcp_write_xmit`,
 //! `tcp_xmit_retransmit_queue`).
 
 use super::burst::{Burst, NextBurst};
@@ -8,10 +8,10 @@ use super::{Sender, State, Transmission, timestamp};
 use quiclab_core::{Duration, Time};
 
 impl Sender {
-    /// The next segment that may leave now; call it until it returns `None`.
+    /// Takes the next segment that may be sent now; call it until it returns `None`.
     pub(crate) fn transmit(&mut self, now: Time) -> Option<Transmission> {
         if self.retries.take_window_probe_due() {
-            // one byte below the window: the answer tells the window (tcp_xmit_probe_skb)
+            // one byte below the window: the response has the window (tcp_xmit_probe_skb)
             let probe = Transmission::pure_ack(self.snd.next() - 1, self.ecn.mode(), now);
             return Some(Transmission { retransmission: true, ..probe });
         }
@@ -19,8 +19,8 @@ impl Sender {
             return self.send_tail_probe(now);
         }
         if self.retries.take_head_due() && !self.board.is_empty() {
-            // RFC 6298 section 5.4. Counts do not decide: retransmissions that an undo has made no losses of
-            // count as in flight until they are acknowledged, and could block this one indefinitely
+            // RFC 6298 section 5.4. Independent of counts: retransmissions whose losses were undone count as
+            // in flight until they are acknowledged, and could block this one indefinitely
             return Some(self.retransmit_burst(now, 0, 1));
         }
         let room = self.cwnd().saturating_sub(self.board.in_flight());
@@ -51,8 +51,8 @@ impl Sender {
         None
     }
 
-    /// New data leaves while the application writes: one burst, which does not wait until it can be longer (`tcp_push_one`), or
-    /// all that may (`__tcp_push_pending_frames`).
+    /// Sends new data while the application writes: one burst, which does not wait to become longer
+    /// (`tcp_push_one`), or all that may be sent (`__tcp_push_pending_frames`).
     pub(crate) fn push(&mut self, now: Time, one: bool) -> Option<Transmission> {
         let room = self.cwnd().saturating_sub(self.board.in_flight());
         if let Some(sent) = self.continue_burst(now) {
@@ -75,28 +75,28 @@ impl Sender {
         None
     }
 
-    /// Whether more segments of the burst that has begun are to leave.
+    /// Whether more segments of the current burst are to be sent.
     pub(crate) const fn is_in_burst(&self) -> bool {
         !self.burst.is_at_end()
     }
 
-    /// A burst of `bytes` begins; when it departs is not in `burst` yet.
+    /// Starts a burst of `bytes`; its departure is not in `burst` yet.
     fn begin_burst(&mut self, now: Time, bytes: u64, burst: Burst) {
         let (departure, leaves) = self.departures.hand_over(now, bytes, self.payload);
         self.burst.begin(Burst { departure, leaves, ..burst });
     }
 
-    /// Whether fq holds too much for a burst of `bytes`.
+    /// Whether fq has too many bytes for a burst of `bytes`.
     fn is_throttled(&mut self, bytes: u64, retransmission: bool) -> bool {
         self.departures.is_throttled(bytes, retransmission, self.board.skbs() <= 1)
     }
 
-    /// Bursts that are due have left the host. Returns whether the next one waited for that.
+    /// Removes due bursts from the host. Returns whether the next one waited for that.
     pub(crate) fn leave_host(&mut self, now: Time) -> bool {
         self.departures.leave_host(now)
     }
 
-    /// The next segment of the burst that leaves now: window and pacing have let the whole of it go.
+    /// Takes the next segment of the current burst, which window and pacing have permitted as a whole.
     fn continue_burst(&mut self, now: Time) -> Option<Transmission> {
         if !self.burst.advance() {
             return None;
@@ -105,13 +105,13 @@ impl Sender {
             return Some(self.send_new(now));
         }
         let Some(index) = self.board.next_lost() else {
-            self.burst.end(); // no more is sent again than is lost (`retrans_out`, `lost_out`)
+            self.burst.end(); // no more is retransmitted than is lost (`retrans_out`, `lost_out`)
             return None;
         };
         Some(self.retransmit(now, index))
     }
 
-    /// Whether the next segment lies within the peer's window, FIN included (`tcp_snd_wnd_test`).
+    /// Whether the next segment is within the peer's window, including FIN (`tcp_snd_wnd_test`).
     pub(super) fn fits_window(&self) -> bool {
         let end = (self.snd.next() + self.snd.segment(self.payload)).min(self.writes.written());
         let fin = self.writes.is_finished() && end == self.writes.written();
@@ -122,7 +122,7 @@ impl Sender {
         self.departures.held_until(now, self.payload).is_some()
     }
 
-    /// When pacing lets the next segment go, if nothing else holds it.
+    /// Time at which pacing releases the next segment, if nothing else blocks it.
     pub(super) fn paced_until(&self, now: Time) -> Option<Time> {
         let room = self.cwnd().saturating_sub(self.board.in_flight());
         let new = self.snd.next() < self.writes.end() && self.fits_window();
@@ -173,7 +173,7 @@ impl Sender {
             retransmission: false,
             departure,
             leaves,
-            // `tcp_ecn_send`: a FIN alone is no data
+            // `tcp_ecn_send`: a FIN alone is not data
             ecn: if length > 0 { self.ecn.mode().field() } else { self.ecn.mode().field_without_new_data() },
             window_reduced: length > 0 && self.ecn.take_cwr(),
         }
@@ -221,14 +221,15 @@ impl Sender {
         }
     }
 
-    /// RFC 8985 section 7.3; the window does not hold a probe back.
+    /// Sends a tail loss probe (RFC 8985 section 7.3), regardless of the window.
     fn send_tail_probe(&mut self, now: Time) -> Option<Transmission> {
         if self.board.is_empty() {
             return None;
         }
         self.counts.tail_loss_probes += 1;
         let sent = if self.snd.next() < self.writes.end() && self.fits_window() {
-            // new data leave as a burst, if the window has room for one (`tcp_write_xmit` with `push_one` 2)
+            // new data are sent as a burst, if the window has room for one (`tcp_write_xmit` with `push_one`
+            // 2)
             let bytes = self.probe_bytes(now);
             let left =
                 u32::try_from(bytes.div_ceil(self.snd.segment(self.payload)).max(1)).unwrap_or(u32::MAX) - 1;
@@ -247,14 +248,14 @@ impl Sender {
             self.tail_probe.on_sent(self.snd.next(), true);
             self.send_again(now, last, true)
         };
-        // RFC 8985 section 7.3: "MUST re-arm the RTO timer", from now on: counted from the head it could be over
-        // already, where the probe has waited as long as an RTO (SRTT above 200 ms)
+        // RFC 8985 section 7.3: "MUST re-arm the RTO timer", from now on: counted from the head it could have
+        // expired already, if the probe has waited as long as an RTO (SRTT above 200 ms)
         self.timer.clear();
         self.set_retransmission_timer(now);
         Some(sent)
     }
 
-    /// Bytes of new data in a tail loss probe: a burst, or a segment where the window has no room.
+    /// Bytes of new data in a tail loss probe: a burst, or a segment if the window has no room.
     fn probe_bytes(&mut self, now: Time) -> u64 {
         let room = self.cwnd().saturating_sub(self.board.in_flight()).max(1);
         match self.next_burst(now, room, true) {
@@ -274,7 +275,7 @@ impl Sender {
         }
     }
 
-    /// Notes whether the window was used (`tcp_cwnd_validate`), or the application had nothing to send.
+    /// Records whether the window was used (`tcp_cwnd_validate`), or the application had nothing to send.
     fn note_end_of_burst(&mut self, now: Time, room: u32) {
         let outstanding = self.board.outstanding();
         let (acknowledged, next) = (self.snd.acknowledged(), self.snd.next());
@@ -290,7 +291,7 @@ impl Sender {
         }
     }
 
-    /// A window that was not used for an RTO shrinks (RFC 2861; `tcp_cwnd_application_limited`).
+    /// Reduces a window that was not used for an RTO (RFC 2861; `tcp_cwnd_application_limited`).
     fn note_window_use(&mut self, now: Time, outstanding: u32) {
         if self.is_cwnd_limited() {
             self.usage.restart(now);
@@ -307,8 +308,8 @@ impl Sender {
         }
     }
 
-    /// "If the connection was idle for more than one RTO, the window falls to the restart window" (RFC 5681
-    /// section 4.1).
+    /// Restarts after idle: "If the connection was idle for more than one RTO, the window falls to the
+    /// restart window" (RFC 5681 section 4.1).
     fn restart_after_idle(&mut self, now: Time) {
         let idle = now.since(self.departures.last_sent());
         if self.options.restart_after_idle && idle > self.rtt.rto() && self.snd.next() > 1 {

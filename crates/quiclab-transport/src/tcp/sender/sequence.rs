@@ -1,8 +1,8 @@
 //! Send sequence variables (RFC 9293 section 3.3.1) and the window of the peer.
 
-/// Windows up to this are not halved for the sake of the segment's size (`TCP_MSS_DEFAULT`), in bytes.
+/// Maximum window in bytes that is not halved to bound the segment's size (`TCP_MSS_DEFAULT`).
 const DEFAULT_PAYLOAD: u64 = 536;
-/// Smallest bound of a segment by the window: an MTU of 68 bytes less the headers of TCP and IP.
+/// Minimum bound of a segment by the window: an MTU of 68 bytes less the headers of TCP and IP.
 const MIN_BOUND: u64 = 28;
 
 /// Positions in the stream; 0 is SYN.
@@ -17,7 +17,7 @@ pub(super) struct SendSequence {
 }
 
 impl SendSequence {
-    /// After the handshake, with the first window of the peer.
+    /// Makes the state after the handshake, with the initial window of the peer.
     pub(super) const fn new(window: u64) -> Self {
         Self { acknowledged: 1, next: 1, window, largest_window: window, short_end: 0 }
     }
@@ -37,12 +37,12 @@ impl SendSequence {
         self.window
     }
 
-    /// The largest window that there was (`max_window`).
+    /// Maximum window of the peer so far (`max_window`).
     pub(super) const fn largest_window(&self) -> u64 {
         self.largest_window
     }
 
-    /// End of what the peer's window lets go.
+    /// End of the peer's window.
     pub(super) const fn window_end(&self) -> u64 {
         self.acknowledged + self.window
     }
@@ -52,8 +52,8 @@ impl SendSequence {
         ack <= self.next && ack + self.largest_window.max(payload) >= self.acknowledged
     }
 
-    /// Takes the window of an acknowledgement; an older one does not take the window back (`tcp_may_update_window`). Returns
-    /// whether it changes.
+    /// Updates the window from an acknowledgement; an older one does not reduce the window
+    /// (`tcp_may_update_window`). Returns whether it changes.
     pub(super) fn update_window(&mut self, ack: u64, window: u64) -> bool {
         if ack <= self.acknowledged && window <= self.window && window != 0 {
             return false;
@@ -64,19 +64,19 @@ impl SendSequence {
         changed
     }
 
-    /// Takes an acknowledgement number. Returns whether it advances.
+    /// Updates the acknowledgement number. Returns whether it advances.
     pub(super) fn acknowledge(&mut self, ack: u64) -> bool {
         let advances = ack > self.acknowledged;
         self.acknowledged = self.acknowledged.max(ack);
         advances
     }
 
-    /// New data up to `end` are sent.
+    /// Handles new data sent up to `end`.
     pub(super) fn on_sent(&mut self, end: u64) {
         self.next = end;
     }
 
-    /// A segment that is not full ends at `end`.
+    /// Records a segment with the end `end` that is not full.
     pub(super) fn on_short(&mut self, end: u64) {
         self.short_end = end;
     }
@@ -86,7 +86,7 @@ impl SendSequence {
         self.short_end > self.acknowledged
     }
 
-    /// Payload of a new segment at most: half of the largest window there was, or a segment larger than the
+    /// Maximum payload of a new segment: half of the maximum window so far, as a segment larger than the
     /// window would never fit (`tcp_bound_to_half_wnd`). It counts as one segment nevertheless.
     pub(super) fn segment(&self, payload: u64) -> u64 {
         let largest = self.largest_window;
@@ -97,12 +97,12 @@ impl SendSequence {
 
 #[cfg(test)]
 impl SendSequence {
-    /// Another window.
+    /// Sets the window.
     pub(super) fn set_window(&mut self, window: u64) {
         self.window = window;
     }
 
-    /// Another largest window.
+    /// Sets the maximum window.
     pub(super) fn set_largest_window(&mut self, window: u64) {
         self.largest_window = window;
     }

@@ -1,51 +1,51 @@
-//! Tail loss probe (RFC 8985 section 7): whether one is due or outstanding, and what its acknowledgement says.
+//! Tail loss probe (RFC 8985 section 7): due and outstanding probes, and evaluation of their acknowledgement.
 
 /// `TLP.end_seq` and `TLP.is_retrans`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TailLossProbe {
     is_due: bool,
-    /// End of what was sent with the probe, and whether it was a retransmission.
+    /// End of the data sent with the probe, and whether it was a retransmission.
     outstanding: Option<(u64, bool)>,
 }
 
-/// An acknowledgement as far as the probe is concerned.
+/// Fields of an acknowledgement that concern the probe.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProbeAck {
     pub(super) ack: u64,
-    /// A DSACK reports the probe.
+    /// Whether a DSACK reports the probe.
     pub(super) is_dsack: bool,
-    /// It says nothing new.
+    /// Whether it has no new information.
     pub(super) is_pure_duplicate: bool,
 }
 
 impl TailLossProbe {
-    /// The timer has expired: one probe at a time.
+    /// Handles the expiry of the timer: one probe at a time.
     pub(super) fn on_timeout(&mut self) {
         self.is_due |= self.outstanding.is_none();
     }
 
-    /// Whether one is to be sent now.
+    /// Takes whether a probe is to be sent now.
     pub(super) fn take_due(&mut self) -> bool {
         std::mem::take(&mut self.is_due)
     }
 
-    /// The probe leaves: `end` is the end of what was sent.
+    /// Handles a probe that is sent: `end` is the end of the data sent.
     pub(super) fn on_sent(&mut self, end: u64, retransmission: bool) {
         self.outstanding = Some((end, retransmission));
     }
 
-    /// Acknowledgements say nothing about it from now on.
+    /// Discards the outstanding probe.
     pub(super) fn forget(&mut self) {
         self.outstanding = None;
     }
 
-    /// Whether duplicates that end at `end` are the probe.
+    /// Whether duplicates with the end `end` are the probe.
     pub(super) fn ends_at(&self, end: u64) -> bool {
         self.outstanding.is_some_and(|(high, _)| high == end)
     }
 
-    /// `tcp_process_tlp_ack`. Returns whether the probe repaired a loss (section 7.4.2): an acknowledgement beyond it without
-    /// DSACK.
+    /// Handles an acknowledgement (`tcp_process_tlp_ack`). Returns whether the probe repaired a loss (section
+    /// 7.4.2): an acknowledgement beyond it without DSACK.
     pub(super) fn on_ack(&mut self, ack: &ProbeAck) -> bool {
         let Some((high, retransmission)) = self.outstanding.filter(|(high, _)| ack.ack >= *high) else {
             return false;

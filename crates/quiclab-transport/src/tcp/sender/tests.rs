@@ -1,5 +1,5 @@
-//! The sender against acknowledgements written by hand. Segments have 1000 bytes: segment n (from 0) is
-//! 1 + 1000 n. The path is 100 ms long unless a test says otherwise.
+//! Reaction of the sender to acknowledgements written by hand. Segments have 1000 bytes: segment n (from 0)
+//! is 1 + 1000 n. The path is 100 ms long unless stated otherwise.
 
 mod bursts;
 mod corners;
@@ -11,7 +11,7 @@ use crate::options::RateReduction;
 use crate::tcp::config::test_config_with;
 use quiclab_core::{Flags, Segment, SegmentOptions};
 
-/// A window that halves: what the sender does shall show, not what a controller does.
+/// Controller that halves the window, so that tests show the behaviour of the sender, not of a controller.
 struct Halving {
     window: u64,
     prior: u64,
@@ -60,7 +60,7 @@ impl Pacer for NoPacing {
     }
 }
 
-/// A sender, and which segments it sends.
+/// Sender with the segments that it sends.
 struct Bench {
     sender: Sender,
     now: Time,
@@ -71,7 +71,7 @@ impl Bench {
         Self::with(window, |_| {}, true)
     }
 
-    /// A round trip after a window of segments has left.
+    /// Makes a bench one round trip after a window of segments was sent.
     fn flight(window: u64) -> Self {
         let mut bench = Self::new(window);
         bench.sent();
@@ -106,17 +106,18 @@ impl Bench {
         self
     }
 
-    /// Numbers of the segments sent now.
+    /// Takes the numbers of the segments sent now.
     fn sent(&mut self) -> Vec<u64> {
         std::iter::from_fn(|| self.sender.transmit(self.now)).map(|sent| sent.sequence / 1000).collect()
     }
 
-    /// An acknowledgement of everything before segment `next`, with SACK blocks of segments `from..to`.
+    /// Delivers an acknowledgement of all data before segment `next`, with SACK blocks of segments
+    /// `from..to`.
     fn ack(&mut self, next: u64, blocks: &[(u64, u64)]) -> Vec<u64> {
         self.ack_echoing(next, blocks, self.now_ms().saturating_sub(100))
     }
 
-    /// An acknowledgement that arrives now and echoes what was sent 100 ms ago.
+    /// Acknowledgement that arrives now and echoes a timestamp of 100 ms ago.
     fn segment(&self, acknowledgement: u64, window: u64) -> Segment {
         Segment {
             sequence: 1,
@@ -145,7 +146,7 @@ impl Bench {
         self.sent()
     }
 
-    /// Lets the next timer go off.
+    /// Expires the next timer.
     fn timer(&mut self) -> Vec<u64> {
         self.now = self.sender.next_timer(self.now).expect("a timer runs").max(self.now);
         self.sender.on_timer(self.now);
@@ -153,8 +154,8 @@ impl Bench {
     }
 }
 
-/// Segment 0 of 10 is lost. Two segments selectively acknowledged are fewer than DupThresh: they wait; with
-/// the third, 0 is lost (RFC 8985 section 6.2) and sent again; the window halves once.
+/// Segment 0 of 10 is lost. Two segments selectively acknowledged are fewer than DupThresh: the sender waits;
+/// with the third, 0 is lost (RFC 8985 section 6.2) and retransmitted; the window halves once.
 #[test]
 fn the_third_selective_acknowledgement_declares_the_hole_lost() {
     let mut bench = Bench::new(10);
@@ -165,7 +166,7 @@ fn the_third_selective_acknowledgement_declares_the_hole_lost() {
     assert_eq!(bench.ack(0, &[(1, 4)]), [0]);
     let state = bench.sender.snapshot();
     assert_eq!((state.lost_segments, state.congestion_events, state.retransmitted_segments), (1, 1, 1));
-    // PRR: 12 outstanding, 4 of them delivered or lost; half of what is delivered is sent
+    // PRR: 12 outstanding, 4 of them delivered or lost; half of the number delivered is sent
     let mut new = 0;
     for last in 5..12 {
         new += bench.ack(0, &[(1, last)]).len();
@@ -176,7 +177,7 @@ fn the_third_selective_acknowledgement_declares_the_hole_lost() {
     assert_eq!((bench.sender.state, bench.sender.cwnd()), (State::Open, 5));
 }
 
-/// "Only once per round trip": losses of the same flight do not cut the window again.
+/// "Only once per round trip": losses of the same flight do not reduce the window again.
 #[test]
 fn two_losses_of_one_flight_cut_the_window_once() {
     let mut bench = Bench::flight(16);
@@ -189,8 +190,8 @@ fn two_losses_of_one_flight_cut_the_window_once() {
     assert_eq!(bench.sender.snapshot().lost_segments, 2);
 }
 
-/// ACK compression: one acknowledgement brings two new blocks, the newest first. Segments 0 and 4 are lost; nothing
-/// overtook anything.
+/// ACK compression: one acknowledgement brings two new blocks, the newest first. Segments 0 and 4 are lost;
+/// no segment overtook another.
 #[test]
 fn two_new_blocks_in_one_acknowledgement_are_no_reordering() {
     let mut bench = Bench::flight(16);
@@ -207,11 +208,11 @@ fn the_extent_of_reordering_includes_the_highest_segment() {
     for last in 2..=10 {
         bench.ack(0, &[(1, last)]);
     }
-    bench.ack_echoing(10, &[], bench.now_ms() - 100); // the first copy of 0, after all
+    bench.ack_echoing(10, &[], bench.now_ms() - 100); // the first copy of 0, late
     assert_eq!(bench.sender.snapshot().reordering, 10);
 }
 
-/// RFC 8985 section 6.2: once reordering was seen, a hole waits min_rtt / 4 = 25 ms longer than an RTT.
+/// RFC 8985 section 6.2: once reordering was detected, a hole waits min_rtt / 4 = 25 ms longer than an RTT.
 #[test]
 fn after_reordering_was_seen_a_hole_waits_a_quarter_of_the_rtt() {
     let mut bench = Bench::flight(10);
@@ -228,8 +229,8 @@ fn after_reordering_was_seen_a_hole_waits_a_quarter_of_the_rtt() {
     assert_eq!(bench.sender.state, State::Recovery);
 }
 
-/// RFC 8985 section 7: the last segment is lost; 2 SRTT and 2 ms later it is sent again, and its
-/// acknowledgement cuts the window.
+/// RFC 8985 section 7: the last segment is lost; 2 SRTT and 2 ms later it is retransmitted, and its
+/// acknowledgement reduces the window.
 #[test]
 fn a_tail_loss_probe_repairs_the_tail() {
     let mut bench = Bench::with(10, |_| {}, true);
@@ -238,7 +239,7 @@ fn a_tail_loss_probe_repairs_the_tail() {
     bench.sent();
     bench.wait(100);
     assert!(bench.ack(2, &[]).is_empty());
-    // one segment outstanding: 2 · 100 ms and the smallest RTO, bounded by RTO = 300 ms
+    // one segment outstanding: 2 · 100 ms and the minimum RTO, bounded by RTO = 300 ms
     let due = bench.sender.next_timer(bench.now).unwrap();
     assert_eq!(due.since(bench.now), Duration::from_millis(300));
     assert_eq!(bench.timer(), [2]);
@@ -252,7 +253,8 @@ fn a_tail_loss_probe_repairs_the_tail() {
     assert_eq!(bench.sender.cwnd(), before, "it acknowledges no more than the probe: no evidence of a loss");
 }
 
-/// RFC 6298 section 5: nothing comes back; the head is sent again after the RTO, then after twice that.
+/// RFC 6298 section 5: without acknowledgements, the head is retransmitted after the RTO, then after twice
+/// that.
 #[test]
 fn the_retransmission_timeout_doubles() {
     let mut bench = Bench::with(4, |config| config.tail_loss_probe = false, true);
@@ -272,11 +274,12 @@ fn the_retransmission_timeout_doubles() {
     assert_eq!(bench.ack(1, &[(4, 5)])[0], 1);
 }
 
-/// F-RTO step 3b: what was never sent again is acknowledged: the timeout was spurious, the window returns.
+/// F-RTO step 3b: data that were never retransmitted are acknowledged: the timeout was spurious, the window
+/// is restored.
 #[test]
 fn a_spurious_timeout_is_undone_by_frto() {
     let mut bench = Bench::with(4, |config| config.tail_loss_probe = false, true);
-    bench.sender.timestamps = false; // else Eifel finds it first
+    bench.sender.timestamps = false; // otherwise Eifel detects it first
     bench.sent();
     bench.timer();
     assert_eq!(bench.sender.cwnd(), 1);
@@ -318,7 +321,7 @@ fn a_dsack_for_every_retransmission_undoes_the_reduction() {
     assert_eq!(bench.sender.cwnd(), 10);
 }
 
-/// A retransmission that is lost again is found by RACK: something sent after it has arrived.
+/// RACK detects a retransmission that is lost again: a segment sent after it has arrived.
 #[test]
 fn a_lost_retransmission_is_sent_again_without_a_timeout() {
     let mut bench = Bench::flight(20);
@@ -327,7 +330,7 @@ fn a_lost_retransmission_is_sent_again_without_a_timeout() {
     let after = (6..16).flat_map(|last| bench.ack(0, &[(1, last)])).max().unwrap();
     assert!(after >= 20, "new data follows the retransmission");
     bench.wait(100);
-    // the new data arrives, the retransmission does not
+    // the new data arrive, the retransmission does not
     let sent = bench.ack(0, &[(1, after + 1)]);
     assert_eq!(sent[0], 0);
     assert_eq!(bench.sender.snapshot().timeouts, 0);
@@ -344,7 +347,7 @@ fn without_sack_newreno_fills_one_hole_per_round_trip() {
     bench.ack(0, &[]);
     assert!(bench.ack(0, &[]).contains(&0));
     bench.wait(100);
-    // the partial acknowledgement names the next hole; PRR lets it go with the next duplicates
+    // the partial acknowledgement identifies the next hole; PRR releases it with the next duplicates
     let sent: Vec<u64> = (0..4).flat_map(|_| bench.ack(4, &[])).collect();
     assert_eq!(sent[0], 4);
     bench.wait(100);
@@ -353,7 +356,7 @@ fn without_sack_newreno_fills_one_hole_per_round_trip() {
     assert_eq!(bench.sender.snapshot().congestion_events, 1);
 }
 
-/// RFC 9293 section 3.8.6.1: a closed window is probed, with growing pauses, and nothing else is sent.
+/// RFC 9293 section 3.8.6.1: a closed window is probed, at increasing intervals, and nothing else is sent.
 #[test]
 fn a_closed_window_is_probed() {
     let mut bench = Bench::flight(4);
@@ -375,8 +378,8 @@ fn a_closed_window_is_probed() {
     assert_eq!(bench.sent(), [4, 5]);
 }
 
-/// Known are an RTT of 150 ms, longer than the 100 ms of the handshake, and a reordering of 12: the first RTO is 150 ms and
-/// twice as much, which is more than the smallest RTO of 200 ms.
+/// Known are an RTT of 150 ms, longer than the 100 ms of the handshake, and a reordering of 12: the first RTO
+/// is 150 ms and twice as much, which is more than the minimum RTO of 200 ms.
 #[test]
 fn it_starts_with_what_is_known_of_the_peer() {
     let mut bench = Bench::new(10);

@@ -1,4 +1,4 @@
-//! The one timer of the sender, at ticks of the kernel.
+//! Timer of the sender, at ticks of the kernel.
 
 use crate::ticks::Ticks;
 use quiclab_core::{Duration, Time};
@@ -12,7 +12,7 @@ pub(super) enum Timer {
     Window,
 }
 
-/// The timer.
+/// Timer of the sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SenderTimer {
     set: Option<(Timer, Time)>,
@@ -20,32 +20,32 @@ pub(super) struct SenderTimer {
 }
 
 impl SenderTimer {
-    /// A timer that is not set.
+    /// Makes a timer that is not set.
     pub(super) const fn new(ticks: Ticks) -> Self {
         Self { set: None, ticks }
     }
 
-    /// Its end; `None`: it is not set.
+    /// Time of expiry; `None`: it is not set.
     pub(super) fn deadline(&self) -> Option<Time> {
         self.set.map(|(_, deadline)| deadline)
     }
 
-    /// Its purpose; `None`: it is not set.
+    /// Purpose; `None`: it is not set.
     pub(super) fn purpose(&self) -> Option<Timer> {
         self.set.map(|(timer, _)| timer)
     }
 
-    /// It ends `wait` from now.
+    /// Sets the timer to expire `wait` from now.
     pub(super) fn set(&mut self, now: Time, timer: Timer, wait: Duration) {
         self.set = Some((timer, self.ticks.end(now, wait)));
     }
 
-    /// It is no longer set.
+    /// Clears the timer.
     pub(super) fn clear(&mut self) {
         self.set = None;
     }
 
-    /// Its purpose, if it is due: it is no longer set.
+    /// Takes the purpose if the timer is due, and clears the timer.
     pub(super) fn take_due(&mut self, now: Time) -> Option<Timer> {
         let (timer, _) = self.set.filter(|(_, deadline)| *deadline <= now)?;
         self.set = None;

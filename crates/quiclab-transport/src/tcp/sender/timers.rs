@@ -1,4 +1,4 @@
-//! Purposes of the sender's timer, and the reaction to its end.
+//! Purposes of the sender's timer, and the reaction to its expiry.
 //!
 //! | timer | when | after |
 //! | --- | --- | --- |
@@ -16,7 +16,7 @@ use crate::recovery::tcp_rtt::MAX_RTO;
 use quiclab_core::{Duration, Time};
 
 impl Sender {
-    /// When [`Sender::on_timer`] wants to be called, or a paced segment may leave.
+    /// Time at which [`Sender::on_timer`] must be called, or a paced segment may be sent.
     pub(crate) fn next_timer(&self, now: Time) -> Option<Time> {
         let timer = self.timer.deadline();
         let pacing = self.paced_until(now);
@@ -26,8 +26,8 @@ impl Sender {
         }
     }
 
-    /// The deadline of [`Sender::next_timer`] may be due.
-    /// Returns whether it was; a paced segment is let go by [`Sender::transmit`].
+    /// Handles the deadline of [`Sender::next_timer`] if it is due. Returns whether it was;
+    /// [`Sender::transmit`] sends paced segments.
     pub(crate) fn on_timer(&mut self, now: Time) -> bool {
         let Some(timer) = self.timer.take_due(now) else { return false };
         match timer {
@@ -39,21 +39,22 @@ impl Sender {
         true
     }
 
-    /// Sets the timer after an acknowledgement or new data: a tail loss probe if one may be sent, else the
-    /// retransmission timeout (`tcp_set_xmit_timer`).
+    /// Sets the timer after an acknowledgement or new data: a tail loss probe if one may be sent, otherwise
+    /// the retransmission timeout (`tcp_set_xmit_timer`).
     pub(super) fn set_timer(&mut self, now: Time) {
         if !self.schedule_probe(now, true) {
             self.set_retransmission_timer(now);
         }
     }
 
-    /// `tcp_rearm_rto`: from now, or from when the head was sent if another timer took its place.
+    /// Sets the retransmission timer (`tcp_rearm_rto`) from now, or from the send time of the head if another
+    /// timer replaced it.
     pub(super) fn set_retransmission_timer(&mut self, now: Time) {
         let replaced = matches!(self.timer.purpose(), Some(Timer::Reordering | Timer::Probe));
         self.start_retransmission_timer(now, replaced);
     }
 
-    /// The retransmission timeout counts from now, or from when the head was sent.
+    /// Starts the retransmission timer from now, or from the send time of the head.
     fn start_retransmission_timer(&mut self, now: Time, from_head: bool) {
         if self.board.is_empty() {
             self.timer.clear();
@@ -63,13 +64,13 @@ impl Sender {
         self.timer.set(now, Timer::Retransmission, wait);
     }
 
-    /// RTO after the head was sent.
+    /// Time of the RTO after the send time of the head.
     fn head_timeout(&self) -> Time {
         self.board.front().map_or(Time::MAX, |head| head.sent + self.rtt.rto())
     }
 
     /// Schedules a tail loss probe (`tcp_schedule_loss_probe`). `advancing`: the retransmission timeout would
-    /// start anew now; otherwise it runs since the head was sent.
+    /// restart now; otherwise it runs from the send time of the head.
     pub(super) fn schedule_probe(&mut self, now: Time, advancing: bool) -> bool {
         let open = matches!(self.state, State::Open | State::Cwr);
         if !(self.options.tail_loss_probe && self.sack)
@@ -91,13 +92,14 @@ impl Sender {
         true
     }
 
-    /// "The sender retransmits the earliest segment not acknowledged" (RFC 6298 section 5.4).
+    /// Handles a retransmission timeout: "The sender retransmits the earliest segment not acknowledged" (RFC
+    /// 6298 section 5.4).
     fn on_retransmission_timeout(&mut self, now: Time) {
         if self.board.is_empty() {
             return;
         }
         self.counts.timeouts += 1;
-        // what was sent within the last RTT is probably in flight (tcp_timeout_mark_lost)
+        // segments sent within the last RTT are probably in flight (tcp_timeout_mark_lost)
         for index in 0..self.board.len() {
             let segment = self.board.get(index);
             let recent = index > 0 && self.rack.deadline(segment.sent, Duration::ZERO) > now && self.sack;
@@ -113,7 +115,8 @@ impl Sender {
         self.update_pacing(now);
     }
 
-    /// RFC 8985 section 7.3: new data if there is some, else the last segment again.
+    /// Handles a probe timeout (RFC 8985 section 7.3): new data if there are any, otherwise the last segment
+    /// again.
     fn on_probe_timeout(&mut self, now: Time) {
         self.tail_probe.on_timeout();
         self.start_retransmission_timer(now, true);
@@ -127,7 +130,8 @@ impl Sender {
         }
     }
 
-    /// RFC 8985 section 6.3: what is overtaken for longer than the window is lost.
+    /// Handles the reordering timeout (RFC 8985 section 6.3): segments overtaken for longer than the window
+    /// are lost.
     fn on_reordering_timeout(&mut self, now: Time) {
         let prior = self.board.in_flight();
         let (lost, _) = self.mark_by_rack(now);
@@ -145,7 +149,8 @@ impl Sender {
         }
     }
 
-    /// The peer's window is closed and nothing is outstanding: it must be asked.
+    /// Handles the window timeout: the peer's window is closed and nothing is outstanding, so it must be
+    /// probed.
     fn on_window_timeout(&mut self, now: Time) {
         if self.is_window_closed() {
             self.retries.on_window_timeout();
@@ -158,7 +163,7 @@ impl Sender {
         self.timer.set(now, Timer::Window, wait.min(MAX_RTO));
     }
 
-    /// An acknowledgement arrived while nothing was outstanding: the window may be open again.
+    /// Handles an acknowledgement while nothing is outstanding: the window may be open again.
     pub(super) fn window_opened(&mut self, now: Time) {
         if !self.is_window_closed() && (self.timer.purpose() == Some(Timer::Window)) {
             self.timer.clear();
@@ -167,7 +172,7 @@ impl Sender {
         }
     }
 
-    /// Data waits, and not even the next segment fits into the peer's window.
+    /// Whether data wait and not even the next segment fits into the peer's window.
     fn is_window_closed(&self) -> bool {
         self.board.is_empty() && self.snd.next() < self.writes.end() && !self.fits_window()
     }

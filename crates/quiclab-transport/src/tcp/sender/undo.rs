@@ -1,38 +1,39 @@
 //! Evidence that a reduction of the window was spurious (RFC 4015, RFC 3708).
 
-/// The latest reduction, and what tells whether it can be undone.
+/// Latest reduction, and evidence of whether it can be undone.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undo {
-    /// `options.undo`.
+    /// Value of `options.undo`.
     is_enabled: bool,
-    /// `None`: no reduction, or it is undone.
+    /// Reduction; `None`: none, or it is undone.
     reduction: Option<Reduction>,
-    /// The controller restores its window: the reduction was not for marks (`prior_ssthresh` is not 0).
+    /// Whether the controller may restore its window, as the reduction was not for marks (`prior_ssthresh` is
+    /// not 0).
     is_allowed: bool,
-    /// Timestamp of the first retransmission of the present recovery (`retrans_stamp`).
+    /// Timestamp of the first retransmission of the current recovery (`retrans_stamp`).
     first_retransmission: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Reduction {
-    /// First position not acknowledged when the reduction began (`undo_marker`).
+    /// First position not acknowledged at the start of the reduction (`undo_marker`).
     marker: u64,
-    /// Retransmissions not yet reported as duplicates; `None`: one cannot tell (`undo_retrans`).
+    /// Retransmissions not yet reported as duplicates; `None`: unknown (`undo_retrans`).
     retransmissions: Option<u32>,
 }
 
 impl Undo {
-    /// Without a reduction.
+    /// Makes the state without a reduction.
     pub(super) fn new(is_enabled: bool) -> Self {
         Self { is_enabled, ..Self::default() }
     }
 
-    /// Reductions are undone at all.
+    /// Whether reductions are undone.
     pub(super) fn is_enabled(&self) -> bool {
         self.is_enabled
     }
 
-    /// A reduction begins with `retransmitted` segments in flight (`tcp_init_undo`).
+    /// Starts a reduction with `retransmitted` segments in flight (`tcp_init_undo`).
     pub(super) fn begin(&mut self, acknowledged: u64, retransmitted: u32) {
         self.reduction = self.is_enabled.then_some(Reduction {
             marker: acknowledged,
@@ -40,32 +41,32 @@ impl Undo {
         });
     }
 
-    /// There is a reduction to undo.
+    /// Whether there is a reduction to undo.
     pub(super) fn has_reduction(&self) -> bool {
         self.reduction.is_some()
     }
 
-    /// It is undone, or another takes its place.
+    /// Removes the reduction, which is undone or replaced.
     pub(super) fn forget_reduction(&mut self) {
         self.reduction = None;
     }
 
-    /// The controller may restore its window.
+    /// Whether the controller may restore its window.
     pub(super) fn is_allowed(&self) -> bool {
         self.is_allowed
     }
 
-    /// The reduction is for losses alone, or for marks, too.
+    /// Sets whether the reduction is for losses alone, not for marks.
     pub(super) fn allow(&mut self, is_allowed: bool) {
         self.is_allowed = is_allowed;
     }
 
-    /// Marks prove congestion: the reduction is required.
+    /// Handles marks, which prove congestion: the reduction is required.
     pub(super) fn on_marks(&mut self) {
         self.is_allowed = false;
     }
 
-    /// A segment is retransmitted at the time `stamp`: a DSACK must report it for an undo.
+    /// Handles a retransmission at the time `stamp`: a DSACK must report it for an undo.
     pub(super) fn on_retransmission(&mut self, stamp: u32) {
         self.first_retransmission.get_or_insert(stamp);
         if let Some(reduction) = &mut self.reduction {
@@ -73,30 +74,30 @@ impl Undo {
         }
     }
 
-    /// Nothing retransmitted is outstanding.
+    /// Resets the state of retransmissions, none of which is outstanding.
     pub(super) fn forget_retransmissions(&mut self) {
         self.first_retransmission = None;
     }
 
-    /// Whether duplicates up to `end` are of retransmissions of the present reduction.
+    /// Whether duplicates up to `end` are of retransmissions of the current reduction.
     pub(super) fn covers(&self, end: u64) -> bool {
         self.reduction.is_some_and(|reduction| end > reduction.marker)
     }
 
-    /// A DSACK reports `count` of its retransmissions.
+    /// Handles a DSACK that reports `count` of its retransmissions.
     pub(super) fn on_duplicates(&mut self, count: u32) {
         if let Some(left) = self.reduction.as_mut().and_then(|reduction| reduction.retransmissions.as_mut()) {
             *left = left.saturating_sub(count);
         }
     }
 
-    /// Every retransmission was reported as a duplicate (RFC 3708).
+    /// Whether every retransmission was reported as a duplicate (RFC 3708).
     pub(super) fn are_all_duplicates(&self) -> bool {
         self.reduction.is_some_and(|reduction| reduction.retransmissions == Some(0))
     }
 
-    /// Eifel detection (RFC 3522): what is acknowledged was sent before anything was retransmitted. `unanswered`: where nothing
-    /// was retransmitted, the acknowledgement is taken for one of the original.
+    /// Whether the acknowledged data were sent before any retransmission: Eifel detection (RFC 3522).
+    /// `unanswered`: result if nothing was retransmitted.
     pub(super) fn is_delayed(&self, echo: Option<u32>, unanswered: bool) -> bool {
         match (self.first_retransmission, echo) {
             (Some(first), Some(echo)) if echo != 0 => (echo.wrapping_sub(first) as i32) < 0,

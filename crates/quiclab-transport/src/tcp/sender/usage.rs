@@ -2,27 +2,28 @@
 
 use quiclab_core::{Duration, Time};
 
-/// Whether the window limits what is sent, and since when it does not.
+/// Use of the window: whether it limits sending, and the time since which it does not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowUsage {
     is_cwnd_limited: bool,
-    /// Segments outstanding, at most, in the present round (`max_packets_out`).
+    /// Maximum number of outstanding segments in the current round (`max_packets_out`).
     most_outstanding: u32,
-    /// The round ends when this position is acknowledged (`cwnd_usage_seq`).
+    /// Position whose acknowledgement ends the round (`cwnd_usage_seq`).
     round_end: u64,
-    /// When the window was used last, and what was outstanding since, at most (`snd_cwnd_stamp`, `snd_cwnd_used`).
+    /// Time at which the window was last used, and the maximum outstanding since (`snd_cwnd_stamp`,
+    /// `snd_cwnd_used`).
     used_at: Time,
     most_since: u32,
-    /// Segments sent since there was nothing to send.
+    /// Number of segments sent since there was nothing to send.
     sent: u32,
-    /// A burst waits for more room in the congestion window.
+    /// Whether a burst waits for more room in the congestion window.
     is_deferred: bool,
 }
 
-/// State of the sender when nothing more may leave; segments and positions.
+/// State of the sender when no more segments may be sent; in segments and positions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EndOfPass {
-    /// Segments that the window leaves free.
+    /// Free part of the window in segments.
     pub(super) room: u32,
     pub(super) outstanding: u32,
     pub(super) acknowledged: u64,
@@ -30,7 +31,7 @@ pub(super) struct EndOfPass {
 }
 
 impl WindowUsage {
-    /// Nothing was sent yet.
+    /// Makes the state before anything is sent.
     pub(super) fn new(now: Time) -> Self {
         Self {
             is_cwnd_limited: false,
@@ -43,17 +44,17 @@ impl WindowUsage {
         }
     }
 
-    /// A segment leaves.
+    /// Counts a segment that is sent.
     pub(super) fn on_sent(&mut self) {
         self.sent += 1;
     }
 
-    /// The window lets only a short burst go, which waits.
+    /// Records that a burst waits because the window permits only a short one.
     pub(super) fn on_deferred(&mut self) {
         self.is_deferred = true;
     }
 
-    /// Nothing more leaves now. Returns whether that says something about the use of the window.
+    /// Ends a send pass. Returns whether it is evidence of the use of the window.
     pub(super) fn end_pass(&mut self, pass: &EndOfPass) -> bool {
         let limited = pass.room == 0 || std::mem::take(&mut self.is_deferred);
         let is_news = std::mem::take(&mut self.sent) > 0 || limited || pass.outstanding == 0;
@@ -69,17 +70,18 @@ impl WindowUsage {
         is_news
     }
 
-    /// Whether the window limits what is sent: in slow start it may grow to twice what was outstanding.
+    /// Whether the window limits sending: in slow start it may grow to twice the outstanding segments.
     pub(super) fn is_limited(&self, cwnd: u32, slow_start: bool) -> bool {
         if slow_start { cwnd < 2 * self.most_outstanding } else { self.is_cwnd_limited }
     }
 
-    /// The window is used, or has been adapted to its use.
+    /// Restarts the measurement: the window is used, or has been adapted to its use.
     pub(super) fn restart(&mut self, now: Time) {
         (self.most_since, self.used_at) = (0, now);
     }
 
-    /// The window is not used. Returns the segments that were outstanding at most, if that has lasted for an RTO.
+    /// Handles an unused window. Returns the maximum number of outstanding segments if that has lasted for an
+    /// RTO.
     pub(super) fn unused(&mut self, now: Time, outstanding: u32, rto: Duration) -> Option<u32> {
         self.most_since = self.most_since.max(outstanding);
         (now.since(self.used_at) >= rto).then_some(self.most_since)

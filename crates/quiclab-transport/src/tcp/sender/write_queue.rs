@@ -2,56 +2,56 @@
 
 use std::collections::VecDeque;
 
-/// An skb of the application's writes.
+/// Skb of the application's writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Skb {
     /// End of its data in the stream.
     pub(super) end: u64,
-    /// It has PSH: a write has ended with it, and no other one has begun in it since.
+    /// Whether it has PSH: a write has ended with it, and no other has started in it since.
     pub(super) push: bool,
 }
 
-/// What is written; positions in the stream. `next` of a method is the position of the next new byte, `goal` the maximum payload
-/// of an skb.
+/// Written data, by positions in the stream. `next` of a method is the position of the next new byte, `goal`
+/// the maximum payload of an skb.
 #[derive(Clone, Debug)]
 pub(super) struct WriteQueue {
-    /// End of what the application has written.
+    /// End of the data written by the application.
     written: u64,
-    /// End of what was written when something was pushed last (`pushed_seq`).
+    /// End of the written data at the last push (`pushed_seq`).
     pushed: u64,
     skbs: VecDeque<Skb>,
     is_finished: bool,
-    /// An skb that is to leave is filled up with what follows it.
+    /// Whether an skb that is to be sent is filled up with the data that follow it.
     fills_when_sent: bool,
 }
 
 impl WriteQueue {
-    /// Nothing is written.
+    /// Makes an empty queue.
     pub(super) const fn new(fills_when_sent: bool) -> Self {
         Self { written: 1, pushed: 1, skbs: VecDeque::new(), is_finished: false, fills_when_sent }
     }
 
-    /// End of what the application has written.
+    /// End of the data written by the application.
     pub(super) const fn written(&self) -> u64 {
         self.written
     }
 
-    /// Position after everything that will be sent, FIN included.
+    /// Position after all data to be sent, including FIN.
     pub(super) const fn end(&self) -> u64 {
         self.written + self.is_finished as u64
     }
 
-    /// FIN follows the last byte.
+    /// Whether FIN follows the last byte.
     pub(super) const fn is_finished(&self) -> bool {
         self.is_finished
     }
 
-    /// The application has written everything.
+    /// Ends the stream: the application has written all data.
     pub(super) fn finish(&mut self) {
         self.is_finished = true;
     }
 
-    /// Skbs that were not sent completely.
+    /// Number of skbs that were not sent completely.
     pub(super) fn len(&self) -> usize {
         self.skbs.len()
     }
@@ -61,7 +61,7 @@ impl WriteQueue {
         self.skbs.len() <= 1
     }
 
-    /// Bytes that the last skb has room for, or a new one, and which of both.
+    /// Room in bytes of the last skb, or of a new one, and which of both.
     pub(super) fn free_in_tail(&self, next: u64, goal: u64) -> (u64, bool) {
         let start = match self.skbs.len() {
             0 => return (goal, true),
@@ -72,8 +72,8 @@ impl WriteQueue {
         if free > 0 { (free, false) } else { (goal, true) }
     }
 
-    /// A write begins: the skb that it fills first loses its PSH (`tcp_sendmsg_locked`: `if (!copied)`); a full one, after which
-    /// it begins another, does not.
+    /// Starts a write: the skb that it fills first loses its PSH (`tcp_sendmsg_locked`: `if (!copied)`); a
+    /// full one, after which it starts another, does not.
     pub(super) fn start_write(&mut self, next: u64, goal: u64) {
         let (_, new) = self.free_in_tail(next, goal);
         if let Some(tail) = self.skbs.back_mut().filter(|_| !new) {
@@ -81,7 +81,7 @@ impl WriteQueue {
         }
     }
 
-    /// Appends what goes into one skb.
+    /// Appends the data of one skb.
     pub(super) fn append(&mut self, bytes: u64, next: u64, goal: u64) {
         let (free, new) = self.free_in_tail(next, goal);
         debug_assert!(bytes <= free, "{bytes} bytes in an skb with room for {free}");
@@ -90,7 +90,7 @@ impl WriteQueue {
         self.skbs.push_back(Skb { end: self.written, push });
     }
 
-    /// The last segment of the last skb carries PSH (`tcp_mark_push`).
+    /// Ends a write: the last segment of the last skb carries PSH (`tcp_mark_push`).
     pub(super) fn end_write(&mut self) {
         self.pushed = self.written;
         if let Some(tail) = self.skbs.back_mut() {
@@ -98,23 +98,23 @@ impl WriteQueue {
         }
     }
 
-    /// Whether nothing was written since something was pushed.
+    /// Whether no data were written since the last push.
     pub(super) fn ends_write(&self) -> bool {
         self.pushed == self.written
     }
 
-    /// Whether more than half of the peer's `largest_window` was written since something was pushed (`forced_push`).
+    /// Whether more than half of the peer's `largest_window` was written since the last push (`forced_push`).
     pub(super) fn is_push_forced(&self, largest_window: u64) -> bool {
         self.written > self.pushed + largest_window / 2
     }
 
-    /// Bytes left of the first skb; 0 if there is none.
+    /// Remaining bytes of the first skb; 0 if there is none.
     pub(super) fn head(&self, next: u64) -> u64 {
         self.skbs.front().map_or(0, |skb| skb.end - next)
     }
 
-    /// The first skb is filled up to `bytes` with what the second one has, which since 6.10 happens when it is to leave, and
-    /// keeps its PSH (`tcp_grow_skb`).
+    /// Fills the first skb up to `bytes` with data of the second one, as Linux does since 6.10 when it is to
+    /// be sent; it keeps its PSH (`tcp_grow_skb`).
     pub(super) fn fill_head(&mut self, bytes: u64, next: u64) {
         let (Some(&head), Some(&second)) = (self.skbs.front(), self.skbs.get(1)) else { return };
         let end = head.end.max(next + bytes).min(second.end);
@@ -129,20 +129,20 @@ impl WriteQueue {
         }
     }
 
-    /// Data up to `end` are sent. Returns the first skb if it ends there.
+    /// Handles data sent up to `end`. Returns the first skb if it ends there.
     pub(super) fn take_sent(&mut self, end: u64) -> Option<Skb> {
         let skb = self.skbs.front().copied().filter(|skb| skb.end == end)?;
         self.skbs.pop_front();
         Some(skb)
     }
 
-    /// The skbs.
+    /// Skbs of the queue.
     #[cfg(test)]
     pub(super) fn skbs(&self) -> impl Iterator<Item = Skb> + '_ {
         self.skbs.iter().copied()
     }
 
-    /// No more was written than up to `end`.
+    /// Truncates the written data to `end`.
     #[cfg(test)]
     pub(super) fn truncate(&mut self, end: u64) {
         self.skbs.retain(|skb| skb.end < end);
@@ -152,7 +152,7 @@ impl WriteQueue {
         (self.written, self.pushed) = (end, end);
     }
 
-    /// An skb that is to leave is filled up, or not.
+    /// Sets whether an skb that is to be sent is filled up.
     #[cfg(test)]
     pub(super) fn set_fills_when_sent(&mut self, fills: bool) {
         self.fills_when_sent = fills;
@@ -169,7 +169,7 @@ mod tests {
         queue.skbs().map(|skb| (skb.end, skb.push)).collect()
     }
 
-    /// Writes of 3, 3 and 4 kB.
+    /// Queue after writes of 3, 3 and 4 kB.
     fn written(fills: bool) -> WriteQueue {
         let mut queue = WriteQueue::new(fills);
         for bytes in [3000, 1000, 2000, 2000, 2000] {

@@ -4,7 +4,7 @@ use super::{MIN_PIPE_CWND, Offload, PACED_PERCENT, percent};
 use crate::congestion::bbr::{bytes_in, per_second};
 use quiclab_core::Duration;
 
-/// Time that a quantum takes at the pacing rate, and its limit.
+/// Duration of a quantum at the pacing rate, and its maximum size.
 const QUANTUM_TIME: Duration = Duration::from_millis(1);
 const MAX_QUANTUM: u64 = 64 * 1024;
 
@@ -17,14 +17,14 @@ pub(super) struct ControlParameters {
     offload: Offload,
     cwnd: u64,
     prior_cwnd: u64,
-    /// Byte/s.
+    /// Pacing rate in byte/s.
     pacing_rate: u64,
     send_quantum: u64,
     has_rtt: bool,
 }
 
 impl ControlParameters {
-    /// Those of a connection with packets of `mss` bytes and a first window in bytes.
+    /// Makes the parameters for packets of `mss` bytes with an initial window in bytes.
     pub(super) fn new(mss: u64, initial_cwnd: u64, offload: Offload) -> Self {
         Self {
             mss,
@@ -63,14 +63,14 @@ impl ControlParameters {
         self.has_rtt
     }
 
-    /// `InitPacingRate`. Before there is an RTT, one of 1 ms is assumed.
+    /// `InitPacingRate`. Before the first RTT sample, 1 ms is assumed.
     pub(super) fn init_pacing_rate(&mut self, srtt: Option<Duration>, gain: u64) {
         self.has_rtt = srtt.is_some();
         let nominal = per_second(self.initial_cwnd, srtt.unwrap_or(Duration::from_millis(1)));
         self.pacing_rate = percent(nominal, gain);
     }
 
-    /// `SetPacingRateWithGain`, from `BBR.bw` in byte/s: in Startup, the rate does not fall.
+    /// `SetPacingRateWithGain`, from `BBR.bw` in byte/s: in Startup, the rate does not decrease.
     pub(super) fn set_pacing_rate(&mut self, bw: u64, gain: u64, full_bw_reached: bool) {
         let rate = percent(percent(bw, gain), PACED_PERCENT);
         if full_bw_reached || rate > self.pacing_rate {
@@ -83,12 +83,12 @@ impl ControlParameters {
         self.send_quantum = bytes_in(self.pacing_rate, QUANTUM_TIME).min(MAX_QUANTUM).max(2 * self.mss);
     }
 
-    /// `BBR.bdp` at a bandwidth in byte/s: the first window before there is an RTT.
+    /// `BBR.bdp` at a bandwidth in byte/s; the initial window before the first RTT sample.
     pub(super) fn bdp(&self, bandwidth: u64, min_rtt: Option<Duration>) -> u64 {
         min_rtt.map_or(self.initial_cwnd, |rtt| bytes_in(bandwidth, rtt))
     }
 
-    /// `BDPMultiple`: a gain times the BDP; the first window itself before there is an RTT.
+    /// `BDPMultiple`: a gain times the BDP; the initial window itself before the first RTT sample.
     pub(super) fn bdp_multiple(&self, bandwidth: u64, min_rtt: Option<Duration>, gain: u64) -> u64 {
         if min_rtt.is_some() { percent(self.bdp(bandwidth, min_rtt), gain) } else { self.initial_cwnd }
     }
@@ -108,8 +108,8 @@ impl ControlParameters {
         if is_probing_up { cap + 2 * self.mss } else { cap }
     }
 
-    /// `SetCwnd` without the bounds: the window grows by what is acknowledged, in Startup beyond `max_inflight` until the first
-    /// window is `delivered`.
+    /// `SetCwnd` without the bounds: the window grows by the bytes acknowledged, in Startup beyond
+    /// `max_inflight` until the initial window is `delivered`.
     pub(super) fn grow_cwnd(&mut self, acked: u64, max_inflight: u64, full_bw_reached: bool, delivered: u64) {
         if full_bw_reached {
             self.cwnd = (self.cwnd + acked).min(max_inflight);
@@ -119,17 +119,17 @@ impl ControlParameters {
         self.cwnd = self.cwnd.max(self.min_pipe_cwnd());
     }
 
-    /// The window is at most `cap`, and as small as [`Self::min_pipe_cwnd`] at least.
+    /// Limits the window to `cap`, but not below [`Self::min_pipe_cwnd`].
     pub(super) fn bound_cwnd(&mut self, cap: u64) {
         self.cwnd = self.cwnd.min(cap.max(self.min_pipe_cwnd()));
     }
 
-    /// After a timeout, one packet may leave.
+    /// Handles a timeout: one packet may be sent.
     pub(super) fn on_timeout(&mut self, in_flight: u64) {
         self.cwnd = in_flight + self.mss;
     }
 
-    /// `SaveCwnd`; a window that recovery or ProbeRTT modulates is not the one to restore.
+    /// `SaveCwnd`; a window that recovery or ProbeRTT modulates does not replace a larger saved one.
     pub(super) fn save_cwnd(&mut self, is_modulated: bool) {
         self.prior_cwnd = if is_modulated { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
     }

@@ -1,15 +1,16 @@
-//! Model of the data rate: the largest bandwidth, and the bound that losses set for a time (sections 5.5.2 to 5.5.6, 5.5.10.3). All in byte/s.
+//! Model of the data rate: the maximum bandwidth, and the short-term bound that losses set (sections 5.5.2 to
+//! 5.5.6, 5.5.10.3). All in byte/s.
 
 use super::{BETA_PERCENT, larger, limited, percent};
 
 /// `BBR.max_bw`, `BBR.bw_shortterm` and `BBR.bw`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Model {
-    /// The largest bandwidth of the last full cycle and of this one.
+    /// Maximum bandwidth of the last full cycle and of the current one.
     max_bw_filter: [u64; 2],
-    /// `None`: infinite.
+    /// `BBR.bw_shortterm`; `None`: infinite.
     bw_shortterm: Option<u64>,
-    /// The largest bandwidth of the present loss round.
+    /// Maximum bandwidth of the current loss round.
     bw_latest: u64,
     bw: u64,
 }
@@ -20,7 +21,7 @@ impl Model {
         self.max_bw_filter[0].max(self.max_bw_filter[1])
     }
 
-    /// `BBR.bw`: what the flow may use at present.
+    /// `BBR.bw`: bandwidth that the flow may use now.
     pub(super) fn bw(&self) -> u64 {
         self.bw
     }
@@ -30,24 +31,24 @@ impl Model {
         self.bw_shortterm
     }
 
-    /// A sample of the present loss round.
+    /// Adds a sample of the current loss round.
     pub(super) fn update_latest(&mut self, delivery_rate: u64) {
         self.bw_latest = self.bw_latest.max(delivery_rate);
     }
 
-    /// A loss round begins with this sample; 0: without one.
+    /// Starts a loss round with this sample; 0: without one.
     pub(super) fn set_latest(&mut self, delivery_rate: u64) {
         self.bw_latest = delivery_rate;
     }
 
-    /// `UpdateMaxBw`: a sample that the application limits counts only if it is the largest.
+    /// `UpdateMaxBw`: an application-limited sample counts only if it is the maximum.
     pub(super) fn update_max_bw(&mut self, delivery_rate: u64, is_app_limited: bool) {
         if delivery_rate > 0 && (delivery_rate >= self.max_bw() || !is_app_limited) {
             self.max_bw_filter[1] = self.max_bw_filter[1].max(delivery_rate);
         }
     }
 
-    /// `AdvanceMaxBwFilter`: a cycle is over. (One without a sample leaves what is known.)
+    /// `AdvanceMaxBwFilter`: a cycle is over. (A cycle without a sample does not change the filter.)
     pub(super) fn advance_max_bw_filter(&mut self) {
         if self.max_bw_filter[1] > 0 {
             self.max_bw_filter = [self.max_bw_filter[1], 0];
@@ -65,7 +66,7 @@ impl Model {
         self.bw_shortterm = None;
     }
 
-    /// The losses were spurious: the bound is at least the one before them.
+    /// Handles spurious losses: the bound is at least the one before them.
     pub(super) fn undo_shortterm(&mut self, before: Option<u64>) {
         self.bw_shortterm = larger(self.bw_shortterm, before);
     }
@@ -105,7 +106,7 @@ mod tests {
         assert_eq!(model.max_bw(), 1100);
     }
 
-    /// 70 % of the bandwidth, of the bound after that, and never less than what was delivered since.
+    /// 70 % of the bandwidth, of the bound after that, and never less than the rate delivered since.
     #[test]
     fn losses_lower_the_bound_to_what_is_delivered() {
         let mut model = Model::default();

@@ -1,5 +1,5 @@
-//! Model of the data volume: how much may be in flight, by bounds that losses lower and probes raise (sections 5.3.3.9, 5.5.10). All
-//! in bytes.
+//! Model of the data volume: bounds on the bytes in flight, which losses lower and probes raise (sections
+//! 5.3.3.9, 5.5.10). All in bytes.
 
 use super::{BETA_PERCENT, MIN_PIPE_CWND, larger, limited, percent};
 
@@ -13,7 +13,7 @@ const MAX_PROBE_UP_ROUNDS: u32 = 30;
 pub(super) struct Model {
     inflight_shortterm: Option<u64>,
     inflight_longterm: Option<u64>,
-    /// The largest volume delivered in a round trip of the present loss round.
+    /// Maximum volume delivered in a round trip of the current loss round.
     inflight_latest: u64,
     // growth of the long-term bound in ProbeBW_UP
     bw_probe_up_rounds: u32,
@@ -37,12 +37,12 @@ impl Model {
         self.inflight_latest
     }
 
-    /// A sample of the present loss round.
+    /// Adds a sample of the current loss round.
     pub(super) fn update_latest(&mut self, delivered: u64) {
         self.inflight_latest = self.inflight_latest.max(delivered);
     }
 
-    /// A loss round begins with this sample; 0: without one.
+    /// Starts a loss round with this sample; 0: without one.
     pub(super) fn set_latest(&mut self, delivered: u64) {
         self.inflight_latest = delivered;
     }
@@ -58,40 +58,40 @@ impl Model {
         self.inflight_shortterm = None;
     }
 
-    /// `InflightWithHeadroom`: leaves free headroom for other flows.
+    /// `InflightWithHeadroom`: long-term bound with headroom for other flows.
     pub(super) fn inflight_with_headroom(&self, mss: u64) -> Option<u64> {
         let longterm = self.inflight_longterm?;
         let headroom = percent(longterm, HEADROOM_PERCENT).max(mss);
         Some(longterm.saturating_sub(headroom).max(MIN_PIPE_CWND * mss))
     }
 
-    /// `bound` within the short-term bound.
+    /// Minimum of `bound` and the short-term bound.
     pub(super) fn limited_by_shortterm(&self, bound: Option<u64>) -> u64 {
         limited(limited(u64::MAX, bound), self.inflight_shortterm)
     }
 
-    /// The bound that losses show.
+    /// Sets the long-term bound, as shown by losses.
     pub(super) fn set_longterm(&mut self, inflight: u64) {
         self.inflight_longterm = Some(inflight);
     }
 
-    /// `inflight` was lost little of: the bound is at least that, where there is one.
+    /// Raises the long-term bound, if there is one, to `inflight`, at which losses were few.
     pub(super) fn raise_longterm(&mut self, inflight: u64) {
         self.inflight_longterm = self.inflight_longterm.map(|longterm| longterm.max(inflight));
     }
 
-    /// The losses were spurious: bounds are at least those before them.
+    /// Handles spurious losses: bounds are at least those before them.
     pub(super) fn undo(&mut self, shortterm: Option<u64>, longterm: Option<u64>) {
         self.inflight_shortterm = larger(self.inflight_shortterm, shortterm);
         self.inflight_longterm = larger(self.inflight_longterm, longterm);
     }
 
-    /// ProbeBW_REFILL: the slope begins again.
+    /// Resets the slope in ProbeBW_REFILL.
     pub(super) fn reset_slope(&mut self) {
         (self.bw_probe_up_rounds, self.bw_probe_up_acked) = (0, 0);
     }
 
-    /// ProbeBW_DOWN: no growth.
+    /// Stops the growth in ProbeBW_DOWN.
     pub(super) fn stop_growth(&mut self) {
         self.probe_up_acked_per_inc = None;
     }
@@ -103,7 +103,8 @@ impl Model {
         self.probe_up_acked_per_inc = Some((cwnd / growth).max(mss));
     }
 
-    /// `ProbeInflightLongtermUpward` where the bound is fully used: a packet for each `probe_up_acked_per_inc` bytes.
+    /// `ProbeInflightLongtermUpward` if the bound is fully used: a packet for each `probe_up_acked_per_inc`
+    /// bytes.
     pub(super) fn grow_longterm(&mut self, acked: u64, mss: u64) {
         self.bw_probe_up_acked += acked;
         if let (Some(per_inc), Some(longterm)) = (self.probe_up_acked_per_inc, self.inflight_longterm) {
@@ -130,7 +131,7 @@ mod tests {
         }
     }
 
-    /// 70 % of the window, of the bound after that, and never less than what was delivered since.
+    /// 70 % of the window, of the bound after that, and never less than the bytes delivered since.
     #[test]
     fn losses_lower_the_short_term_bound_to_what_is_delivered() {
         let mut model = Model::default();

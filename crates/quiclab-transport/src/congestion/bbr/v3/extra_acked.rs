@@ -1,4 +1,4 @@
-//! Aggregation: bytes acknowledged beyond the bandwidth (section 5.5.9).
+//! Aggregation: bytes acknowledged in excess of the bandwidth (section 5.5.9).
 
 use super::super::bytes_in;
 use super::super::filter::{Extremum, WindowedFilter};
@@ -11,12 +11,12 @@ const EXTRA_ACKED_FILTER_LEN: u64 = 10;
 #[derive(Clone, Debug)]
 pub(super) struct ExtraAcked {
     interval_start: Time,
-    /// Bytes acknowledged since then.
+    /// Bytes acknowledged since the start of the interval.
     delivered: u64,
     filter: WindowedFilter,
 }
 
-/// An acknowledgement as far as aggregation is concerned.
+/// Fields of an acknowledgement that aggregation needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acknowledged {
     pub(super) now: Time,
@@ -29,7 +29,7 @@ pub(super) struct Acknowledged {
 }
 
 impl ExtraAcked {
-    /// Without a sample.
+    /// Makes an estimator without a sample.
     pub(super) fn new() -> Self {
         let filter = WindowedFilter::new(Extremum::Max, 1, 0);
         Self { interval_start: Time::ZERO, delivered: 0, filter }
@@ -40,13 +40,13 @@ impl ExtraAcked {
         self.filter.get()
     }
 
-    /// Sending begins after a pause.
+    /// Restarts the interval: sending resumes after a pause.
     pub(super) fn restart(&mut self, now: Time) {
         self.interval_start = now;
     }
 
-    /// `UpdateACKAggregation`: an interval ends when no more was acknowledged than the bandwidth delivers. In Startup, the maximum
-    /// is that of one round.
+    /// `UpdateACKAggregation`: an interval ends when the bytes acknowledged do not exceed those that the
+    /// bandwidth delivers. In Startup, the maximum is that of one round.
     pub(super) fn update(&mut self, ack: &Acknowledged) {
         let mut expected = bytes_in(ack.bw, ack.now.since(self.interval_start));
         if self.delivered <= expected {

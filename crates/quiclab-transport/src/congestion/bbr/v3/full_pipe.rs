@@ -1,8 +1,8 @@
-//! Whether the pipe is full: the delivery rate has stopped growing (section 5.3.1.2).
+//! Detection of a full pipe: the delivery rate has stopped growing (section 5.3.1.2).
 
 /// Growth of the delivery rate by 25 % as a fraction.
 const GROWTH: (u128, u128) = (5, 4);
-/// Rounds without it after which the pipe is full.
+/// Number of rounds without it after which the pipe is full.
 pub(super) const FULL_BW_COUNT: u32 = 3;
 
 /// Estimator of a full pipe, in Startup and in each probe.
@@ -10,7 +10,7 @@ pub(super) const FULL_BW_COUNT: u32 = 3;
 pub(super) struct Estimator {
     full_bw_reached: bool,
     full_bw_now: bool,
-    /// Byte/s that later rounds are compared with.
+    /// Rate in byte/s with which later rounds are compared.
     full_bw: u64,
     full_bw_count: u32,
 }
@@ -21,12 +21,12 @@ impl Estimator {
         self.full_bw_reached
     }
 
-    /// `BBR.full_bw_now`: it is full since the latest reset.
+    /// `BBR.full_bw_now`: the pipe is full since the latest reset.
     pub(super) fn is_full_now(&self) -> bool {
         self.full_bw_now
     }
 
-    /// `CheckFullBWReached` at the end of a round whose sample, in byte/s, is not limited by the application.
+    /// `CheckFullBWReached` at the end of a round whose sample, in byte/s, is not application-limited.
     pub(super) fn on_round(&mut self, delivery_rate: u64) {
         if self.full_bw_now {
             return;
@@ -40,22 +40,22 @@ impl Estimator {
         self.full_bw_reached |= self.full_bw_now;
     }
 
-    /// `ResetFullBW`: a new search begins; that of Startup stays decided.
+    /// `ResetFullBW`: starts a new search; the result of Startup remains.
     pub(super) fn reset(&mut self) {
         self.restart(0);
     }
 
-    /// The same, with growth over `delivery_rate`.
+    /// Starts a new search for growth over `delivery_rate`.
     pub(super) fn restart(&mut self, delivery_rate: u64) {
         (self.full_bw, self.full_bw_count, self.full_bw_now) = (delivery_rate, 0, false);
     }
 
-    /// Losses end Startup.
+    /// Marks the pipe as full: losses end Startup.
     pub(super) fn set_reached(&mut self) {
         self.full_bw_reached = true;
     }
 
-    /// These losses were spurious.
+    /// Reverts this: the losses were spurious.
     pub(super) fn undo_reached(&mut self) {
         self.full_bw_reached = false;
     }

@@ -1,4 +1,4 @@
-//! Rounds in which losses are looked at (section 5.5.10.3), and how often packets were lost in them.
+//! Rounds in which losses are evaluated (section 5.5.10.3), and the number of losses in them.
 
 use crate::congestion::LostPacket;
 
@@ -8,13 +8,13 @@ pub(super) struct LossRound {
     loss_round_delivered: u64,
     loss_round_start: bool,
     is_loss_in_round: bool,
-    /// Discontiguous ranges lost in this round, and the end of the last one.
+    /// Number of discontiguous ranges lost in this round, and the end of the last one.
     lost_ranges: u32,
     lost_up_to: u64,
 }
 
 impl LossRound {
-    /// An acknowledgement, with the bytes delivered when its packet was sent, and now.
+    /// Handles an acknowledgement, with the bytes delivered when its packet was sent, and now.
     pub(super) fn update(&mut self, prior_delivered: u64, delivered: u64) {
         self.loss_round_start = prior_delivered >= self.loss_round_delivered;
         if self.loss_round_start {
@@ -22,7 +22,7 @@ impl LossRound {
         }
     }
 
-    /// `BBR.loss_round_start`: the latest acknowledgement began a round.
+    /// `BBR.loss_round_start`: the latest acknowledgement started a round.
     pub(super) fn is_start(&self) -> bool {
         self.loss_round_start
     }
@@ -37,7 +37,7 @@ impl LossRound {
         self.lost_ranges
     }
 
-    /// `NoteLoss`: a round begins with its first loss.
+    /// `NoteLoss`: the first loss starts a round.
     pub(super) fn on_loss(&mut self, packet: &LostPacket) {
         if !self.is_loss_in_round {
             self.loss_round_delivered = packet.total_delivered;
@@ -49,12 +49,12 @@ impl LossRound {
         self.lost_up_to = packet.end;
     }
 
-    /// Losses of this round have had their effect, or had none.
+    /// Clears the losses of this round after they were evaluated.
     pub(super) fn clear_loss(&mut self) {
         self.is_loss_in_round = false;
     }
 
-    /// Ranges of the next round are counted.
+    /// Resets the count of ranges for the next round.
     pub(super) fn clear_ranges(&mut self) {
         self.lost_ranges = 0;
     }
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(round.lost_ranges(), 1);
     }
 
-    /// The first loss begins a round: it ends with a packet sent after it.
+    /// The first loss starts a round, which ends with a packet sent after it.
     #[test]
     fn the_first_loss_begins_a_round() {
         let mut round = LossRound::default();

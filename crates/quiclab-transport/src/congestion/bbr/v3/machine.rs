@@ -1,4 +1,4 @@
-//! The states, and when each ends (sections 5.3, 5.4).
+//! States and their transitions (sections 5.3, 5.4).
 
 use super::signals::is_inflight_too_high;
 use super::{BbrV3, DRAIN_ROUNDS, PROBE_UP_CWND_GAIN, STARTUP_FULL_LOSS_COUNT, UNIT};
@@ -91,7 +91,7 @@ impl BbrV3 {
         }
     }
 
-    /// Losses in six ranges and above 2 % within a round of fast recovery.
+    /// Ends Startup on losses in six ranges and above 2 % within a round of fast recovery.
     fn check_startup_high_loss(&mut self) {
         let in_recovery = self.recovery == RecoveryPhase::Recovery;
         if self.state != State::Startup
@@ -158,7 +158,7 @@ impl BbrV3 {
         }
     }
 
-    /// Returns whether it has decided a transition.
+    /// Adapts the long-term model; returns whether a transition was made.
     fn adapt_long_term_model(&mut self) -> bool {
         if self.round.is_start() && self.probe_cycle.on_round_start() && self.state.is_probe_bw() {
             if !self.rs.is_app_limited {
@@ -250,7 +250,7 @@ impl BbrV3 {
         }
     }
 
-    /// A recovery was spurious: the state goes on that its losses have ended.
+    /// Handles a spurious recovery: the state that its losses ended is resumed.
     pub(super) fn handle_spurious_loss_detection(&mut self) {
         self.control.restore_cwnd();
         self.loss_round.clear_loss();

@@ -1,14 +1,14 @@
-//! Model of the round trip: the smallest RTT, and when it must be measured again (sections 5.3.4.3, 5.5.7).
+//! Model of the round trip: the minimum RTT, and the time of its next measurement (sections 5.3.4.3, 5.5.7).
 
 use quiclab_core::{Duration, Time};
 
 /// `BBR.MinRTTFilterLen`.
 const MIN_RTT_FILTER_LEN: Duration = Duration::from_secs(10);
 
-/// `BBR.min_rtt`, the smallest RTT of ten seconds, and `BBR.probe_rtt_min_delay`, that since the last probe.
+/// `BBR.min_rtt`, the minimum RTT of ten seconds, and `BBR.probe_rtt_min_delay`, that since the last probe.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MinRtt {
-    /// Stamps are those of the connection as soon as a packet was sent.
+    /// Whether a packet was sent: only then are the stamps those of the connection.
     is_started: bool,
     min_rtt: Option<Duration>,
     min_rtt_stamp: Time,
@@ -28,12 +28,12 @@ impl MinRtt {
         self.probe_rtt_expired
     }
 
-    /// The RTT of a handshake.
+    /// Sets the RTT of a handshake.
     pub(super) fn set_handshake(&mut self, rtt: Option<Duration>) {
         (self.min_rtt, self.probe_rtt_min_delay) = (rtt, rtt);
     }
 
-    /// A packet leaves.
+    /// Handles a packet that is sent.
     pub(super) fn on_sent(&mut self, now: Time) {
         if !self.is_started {
             self.is_started = true;
@@ -57,7 +57,7 @@ impl MinRtt {
         }
     }
 
-    /// ProbeRTT is done.
+    /// Handles the end of ProbeRTT.
     pub(super) fn on_probed(&mut self, now: Time) {
         self.probe_rtt_min_stamp = now;
     }

@@ -1,4 +1,4 @@
-//! The model, updated by acknowledgements and losses, and the window that follows from it (sections 5.5, 5.6).
+//! Model, updated by acknowledgements and losses, and the window derived from it (sections 5.5, 5.6).
 
 use super::extra_acked::Acknowledged;
 use super::machine::State;
@@ -58,7 +58,7 @@ impl BbrV3 {
         self.data_volume.reset_shortterm();
     }
 
-    /// Once in a round trip with losses, where the flow does not probe for bandwidth.
+    /// Lowers the bounds once in a round trip with losses, unless the flow probes for bandwidth.
     fn adapt_lower_bounds_from_congestion(&mut self) {
         if self.state.is_probing_bw() || !self.loss_round.has_loss() {
             return;
@@ -71,12 +71,12 @@ impl BbrV3 {
         self.data_volume.inflight_with_headroom(self.control.mss())
     }
 
-    /// The estimated BDP, unless congestion has cut the window.
+    /// Estimated BDP, unless congestion has reduced the window.
     pub(super) fn target_inflight(&self) -> u64 {
         self.bdp().min(self.control.cwnd())
     }
 
-    /// The loss rate is safe: upper bounds are adjusted upward.
+    /// Raises the upper bounds if the loss rate is safe.
     pub(super) fn adapt_upper_bounds(&mut self) {
         if is_inflight_too_high(self.rs.lost, self.rs.tx_in_flight) {
             return;
@@ -127,7 +127,7 @@ impl BbrV3 {
         }
     }
 
-    /// Once for a recovery.
+    /// Saves the state once for a recovery.
     pub(super) fn save_state_upon_loss(&mut self) {
         self.save_cwnd();
         self.undo.save(&self.data_rate, &self.data_volume);

@@ -1,14 +1,14 @@
-//! The cycle of probes for bandwidth: when the next one is due, and the result of the last one (section 5.3.3).
+//! Cycle of probes for bandwidth: time of the next one, and result of the last one (section 5.3.3).
 
 use quiclab_core::{Duration, RandomStream, Time};
 
-/// Shortest time between probes, and the random time that is added at most.
+/// Minimum time between probes, and the maximum random time that is added.
 const MIN_WAIT: Duration = Duration::from_secs(2);
 const RANDOM_WAIT_NANOS: f64 = 1e9;
-/// Most rounds between probes: those of Reno at a BDP of 63 packets.
+/// Maximum number of rounds between probes: those of Reno at a BDP of 63 packets.
 const MAX_RENO_ROUNDS: u64 = 63;
 
-/// `BBR.ack_phase`: what acknowledgements say of a probe.
+/// `BBR.ack_phase`: relation of acknowledgements to a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AckPhase {
     Init,
@@ -32,7 +32,7 @@ pub(super) struct ProbeCycle {
 }
 
 impl ProbeCycle {
-    /// Before the first probe.
+    /// Makes the state before the first probe.
     pub(super) fn new(random: RandomStream) -> Self {
         Self {
             random,
@@ -46,13 +46,13 @@ impl ProbeCycle {
         }
     }
 
-    /// A round begins.
+    /// Counts a round.
     pub(super) fn on_round(&mut self) {
         self.rounds_since_probe_up += 1;
     }
 
-    /// `StartProbeBW_DOWN`. The next probe comes in 2 to 3 s, or after as many rounds as Reno would need, less one or none
-    /// (`PickProbeWait`).
+    /// `StartProbeBW_DOWN`. The next probe is due in 2 to 3 s, or after the number of rounds that Reno would
+    /// need, less one or none (`PickProbeWait`).
     pub(super) fn start_down(&mut self, now: Time) {
         self.rounds_since_probe_up = self.random.bits() % 2;
         self.bw_probe_wait = MIN_WAIT + Duration::from_nanos_f64(self.random.uniform() * RANDOM_WAIT_NANOS);
@@ -66,24 +66,24 @@ impl ProbeCycle {
         self.ack_phase = AckPhase::Refilling;
     }
 
-    /// `StartProbeBW_UP`: packets sent from now on are the probe.
+    /// `StartProbeBW_UP`: packets sent from now on belong to the probe.
     pub(super) fn start_up(&mut self) {
         self.is_bw_probe_sample = true;
         self.ack_phase = AckPhase::ProbeStarting;
     }
 
-    /// The flow probes no more; acknowledgements of the probe arrive for a round.
+    /// Ends the probe; its acknowledgements arrive for another round.
     pub(super) fn stop_probe(&mut self) {
         self.ack_phase = AckPhase::ProbeStopping;
     }
 
-    /// Whether it is time for the next probe: after its wait, or after the rounds of Reno with a window of `packets`.
+    /// Whether the next probe is due: after its wait, or after the rounds of Reno with a window of `packets`.
     pub(super) fn is_due(&self, now: Time, packets: u64) -> bool {
         now > self.cycle_stamp + self.bw_probe_wait
             || self.rounds_since_probe_up >= packets.min(MAX_RENO_ROUNDS)
     }
 
-    /// The start of a round. Returns whether the last acknowledgement of the probe has arrived.
+    /// Handles the start of a round. Returns whether the last acknowledgement of the probe has arrived.
     pub(super) fn on_round_start(&mut self) -> bool {
         match self.ack_phase {
             AckPhase::ProbeStarting => {
@@ -99,17 +99,17 @@ impl ProbeCycle {
         }
     }
 
-    /// Packets that are lost or acknowledged may be those of a probe.
+    /// Whether packets that are lost or acknowledged may be those of a probe.
     pub(super) fn is_probe_sample(&self) -> bool {
         self.is_bw_probe_sample
     }
 
-    /// Losses were too high; only one reaction for each probe.
+    /// Handles losses that are too high, once for each probe.
     pub(super) fn on_too_high(&mut self) {
         (self.prev_probe_too_high, self.is_bw_probe_sample) = (true, false);
     }
 
-    /// The probe ended without too many losses.
+    /// Handles the end of a probe without too many losses.
     pub(super) fn on_not_too_high(&mut self) {
         self.prev_probe_too_high = false;
     }
@@ -119,7 +119,7 @@ impl ProbeCycle {
         self.prev_probe_too_high
     }
 
-    /// The probe ends where the previous one had too many losses.
+    /// Makes the probe precautionary: it ends where the previous one had too many losses.
     pub(super) fn on_precaution(&mut self) {
         self.prev_probe_precautionary = true;
     }
@@ -152,7 +152,7 @@ mod tests {
         assert!(waits.contains(&true) && waits.contains(&false), "they are random");
     }
 
-    /// Reno grows by a packet a round: it would need as many rounds as the window has packets.
+    /// Reno grows by a packet per round: the number of rounds is the window in packets.
     #[test]
     fn a_probe_is_due_after_the_rounds_of_reno() {
         for (packets, rounds) in [(10, 10), (63, 63), (1000, 63)] {

@@ -5,34 +5,34 @@ use quiclab_core::Time;
 /// `BBR.probe_rtt_done_stamp` and `BBR.probe_rtt_round_done`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProbeRtt {
-    /// `None`: too much is in flight.
+    /// `BBR.probe_rtt_done_stamp`; `None`: too many bytes are in flight.
     done_stamp: Option<Time>,
     is_round_done: bool,
 }
 
 impl ProbeRtt {
-    /// The window falls; time counts when it is reached.
+    /// Enters ProbeRTT: the time starts when the bytes in flight have reached the reduced window.
     pub(super) fn enter(&mut self) {
         self.done_stamp = None;
     }
 
-    /// Whether the time counts.
+    /// Whether the time has started.
     pub(super) fn is_running(&self) -> bool {
         self.done_stamp.is_some()
     }
 
-    /// No more is in flight than the window: the probe lasts until `done`, and a round.
+    /// Starts the time, as the window is reached: the probe lasts until `done`, and a round.
     pub(super) fn run_until(&mut self, done: Time) {
         (self.done_stamp, self.is_round_done) = (Some(done), false);
     }
 
-    /// An acknowledgement, at the start of a round or not. Returns whether a round is over.
+    /// Handles an acknowledgement; returns whether a round is over.
     pub(super) fn on_ack(&mut self, round_start: bool) -> bool {
         self.is_round_done |= round_start;
         self.is_round_done
     }
 
-    /// Whether the time is over.
+    /// Whether the time has elapsed.
     pub(super) fn is_over(&self, now: Time) -> bool {
         self.done_stamp.is_some_and(|done| now > done)
     }

@@ -1,16 +1,17 @@
-//! Round trips, counted by what is delivered (section 5.5.1).
+//! Round trips, counted by delivered bytes (section 5.5.1).
 
-/// `BBR.round_count`: a round ends when a packet is delivered that was sent after its start.
+/// `BBR.round_count`: a round ends with the delivery of a packet sent after its start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RoundCounter {
-    /// Bytes delivered when the round began.
+    /// Bytes delivered at the start of the round.
     next_round_delivered: u64,
     round_start: bool,
     round_count: u64,
 }
 
 impl RoundCounter {
-    /// `UpdateRound`, with the bytes delivered when the acknowledged packet was sent, and now. Returns whether a round begins.
+    /// `UpdateRound`, with the bytes delivered when the acknowledged packet was sent, and now. Returns
+    /// whether a round starts.
     pub(super) fn update(&mut self, prior_delivered: u64, delivered: u64) -> bool {
         self.round_start = prior_delivered >= self.next_round_delivered;
         if self.round_start {
@@ -25,12 +26,12 @@ impl RoundCounter {
         self.next_round_delivered = delivered;
     }
 
-    /// `BBR.round_start`: the latest acknowledgement began a round.
+    /// `BBR.round_start`: the latest acknowledgement started a round.
     pub(super) fn is_start(&self) -> bool {
         self.round_start
     }
 
-    /// Rounds since the start of the connection.
+    /// Number of rounds since the start of the connection.
     pub(super) fn count(&self) -> u64 {
         self.round_count
     }

@@ -9,7 +9,7 @@ use quiclab_core::{Duration, Time};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RateSample {
     pub(super) now: Time,
-    /// Byte/s; 0 without a valid sample.
+    /// Delivery rate in byte/s; 0 without a valid sample.
     pub(super) delivery_rate: u64,
     pub(super) delivered: u64,
     pub(super) prior_delivered: u64,
@@ -24,7 +24,7 @@ pub(super) struct RateSample {
     pub(super) is_cwnd_limited: bool,
 }
 
-/// Signals of a lost packet, with which `HandleLostPacket` replaces those of the acknowledgement.
+/// Signals of a lost packet, which replace those of the acknowledgement in `HandleLostPacket`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SampleOfLoss {
     pub(super) tx_in_flight: u64,
@@ -33,7 +33,7 @@ pub(super) struct SampleOfLoss {
 }
 
 impl RateSample {
-    /// `None` where the transport does not measure the rate.
+    /// Signals of an acknowledgement; `None` if the transport does not measure the rate.
     pub(super) fn new(ack: &Ack, self_limited: &ProbeRttLimited) -> Option<Self> {
         let rate = ack.rate?;
         Some(Self {
@@ -67,7 +67,8 @@ impl SampleOfLoss {
         is_inflight_too_high(self.lost, self.tx_in_flight)
     }
 
-    /// `InflightAtLoss`: the inflight at which losses crossed `BBR.LossThresh`, which may have been within the packet of `bytes`.
+    /// `InflightAtLoss`: bytes in flight at which losses crossed `BBR.LossThresh`, possibly within the packet
+    /// of `bytes`.
     pub(super) fn inflight_at_loss(&self, bytes: u64) -> u64 {
         let inflight_prev = self.tx_in_flight.saturating_sub(bytes);
         let lost_prev = self.lost.saturating_sub(bytes);
@@ -77,7 +78,7 @@ impl SampleOfLoss {
     }
 }
 
-/// Whether losses exceed `BBR.LossThresh` of what was in flight.
+/// Whether losses exceed `BBR.LossThresh` of the bytes in flight.
 pub(super) fn is_inflight_too_high(lost: u64, tx_in_flight: u64) -> bool {
     lost * 100 > tx_in_flight * LOSS_THRESH_PERCENT
 }
@@ -96,8 +97,8 @@ mod tests {
         assert!(sample(100_000, 2001).is_inflight_too_high());
     }
 
-    /// 2 % of 99 kB are 1980 byte. Of a packet of 1000 byte after them, without other losses, 1980 / 98 % fit; with 1 kB lost
-    /// before it, 980 / 98 %; with 2 kB, nothing.
+    /// 2 % of 99 kB are 1980 bytes. If a packet of 1000 bytes follows, 1980 / 98 % fit without other losses;
+    /// 980 / 98 % with 1 kB lost before it; none with 2 kB.
     #[test]
     fn the_threshold_is_crossed_within_a_packet() {
         for (lost, crossed) in [(1000, 2020), (2000, 1000), (3000, 0)] {

@@ -9,7 +9,7 @@ fn bbr(seed: u64) -> BbrV3 {
     BbrV3::new(MSS, 10 * MSS, Offload::Quic, RandomStream::new(seed, "bbr"))
 }
 
-/// Runs until the state is `state`, at most for `time`.
+/// Runs until the state is `state`, for at most `time`.
 fn reach(link: &mut Link, bbr: &mut BbrV3, state: State, time: Duration) {
     let end = link.now + time;
     while bbr.state != state {
@@ -40,7 +40,7 @@ fn startup_ends_at_the_plateau_and_drain_at_the_bdp() {
     assert_eq!(bbr.gains(), (DRAIN_PACING_GAIN, DEFAULT_CWND_GAIN));
     let (capacity, bw) = (link.capacity(), bbr.data_rate.max_bw());
     assert!((capacity * 98 / 100..=capacity * 102 / 100).contains(&bw), "{bw} of {capacity}");
-    // the window bounds the queue to a BDP
+    // the window limits the queue to a BDP
     assert!(bbr.control.cwnd() <= 2 * link.bdp() + 20 * MSS);
     let mut drained = None;
     link.run(&mut bbr, Duration::from_secs(1), |seen: &Seen| {
@@ -54,8 +54,8 @@ fn startup_ends_at_the_plateau_and_drain_at_the_bdp() {
     assert_eq!(bbr.state, State::ProbeCruise);
 }
 
-/// DOWN, CRUISE, REFILL for a round, UP until the rate grows no more; a probe each 2 to 3 s, or 63 rounds of 40 ms; cruising at
-/// 99 % of the bandwidth, without a queue.
+/// DOWN, CRUISE, REFILL for a round, UP until the rate stops growing; a probe each 2 to 3 s, or 63 rounds of
+/// 40 ms; cruising at 99 % of the bandwidth, without a queue.
 #[test]
 fn the_cycle_probes_every_two_to_three_seconds() {
     let mut link = Link::new(20, 40);
@@ -110,8 +110,8 @@ fn probe_rtt_comes_every_five_seconds() {
     assert!(least <= link.bdp() / 2 + MSS, "{least}");
 }
 
-/// A buffer of a quarter of the BDP: startup ends by its losses, which set `inflight_longterm`, and later probes end there. What is
-/// lost stays at the threshold of 2 %, where version 1 loses without end.
+/// A buffer of a quarter of the BDP: startup ends by its losses, which set `inflight_longterm`, and later
+/// probes end there. Losses stay at the threshold of 2 %, whereas version 1 keeps losing packets.
 #[test]
 fn losses_bound_what_is_in_flight() {
     let mut link = Link::new(20, 40);
@@ -137,7 +137,7 @@ fn losses_bound_what_is_in_flight() {
     assert!(delivered > link.capacity() * 28, "the link is used");
 }
 
-/// The stamps of RTTs are those of the connection, not of the run.
+/// Stamps of RTTs are relative to the connection, not to the run.
 #[test]
 fn a_flow_that_begins_late_does_not_begin_with_probe_rtt() {
     let mut link = Link::new(20, 40);
@@ -161,7 +161,7 @@ fn ten_times_the_bandwidth_is_found() {
     assert!(bw * 100 >= capacity * 95, "{bw} of {capacity}");
 }
 
-/// "Decreasing Bandwidth 10x": the filter forgets the old one after two cycles.
+/// "Decreasing Bandwidth 10x": the filter drops the old bandwidth after two cycles.
 #[test]
 fn a_tenth_of_the_bandwidth_is_accepted() {
     let mut link = Link::new(100, 40);
@@ -203,15 +203,15 @@ fn a_probe_that_loses_too_much_sets_the_bound_and_ends() {
     bbr.handle_lost_packet(&lost(MSS, 100 * MSS, 3 * MSS));
     assert_eq!((bbr.state, bbr.data_volume.longterm()), (State::ProbeDown, Some(99 * MSS)));
     assert!(bbr.probe_cycle.was_too_high() && !bbr.probe_cycle.is_probe_sample());
-    // another loss, and the recovery that begins: the state before the first one is kept
+    // another loss, and the start of recovery: the state before the first loss is kept
     bbr.handle_lost_packet(&lost(MSS, 100 * MSS, 4 * MSS));
     bbr.on_congestion(&CongestionEvent::default());
-    // "Handling Spurious Fast Recovery": the probe begins again, and the bound is as it was
+    // "Handling Spurious Fast Recovery": the probe restarts, and the bound is restored
     bbr.on_spurious(Time::ZERO);
     assert_eq!((bbr.state, bbr.data_volume.longterm()), (State::ProbeRefill, None));
 }
 
-/// Once in a round: 70 % of the window and of the bandwidth, or what was delivered.
+/// Once in a round: 70 % of the window and of the bandwidth, or the amounts delivered.
 #[test]
 fn losses_while_cruising_lower_the_short_term_bounds() {
     let mut bbr = bbr(1);

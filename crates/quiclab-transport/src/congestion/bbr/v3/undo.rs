@@ -6,7 +6,7 @@ use super::{data_rate, data_volume};
 /// `BBR.undo_*`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undo {
-    /// The state is that before the present recovery.
+    /// Whether the state is that before the current recovery.
     is_saved: bool,
     /// State that the losses ended.
     state: Option<State>,
@@ -30,12 +30,12 @@ impl Undo {
         };
     }
 
-    /// The losses end `state`.
+    /// Records that the losses ended `state`.
     pub(super) fn set_ended(&mut self, state: State) {
         self.state = Some(state);
     }
 
-    /// The recovery is over: the next loss saves the state.
+    /// Handles the end of the recovery: the next loss saves the state.
     pub(super) fn on_recovery_end(&mut self) {
         self.is_saved = false;
     }

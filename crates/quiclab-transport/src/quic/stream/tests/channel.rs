@@ -5,14 +5,14 @@ use crate::quic::stream::size;
 use quiclab_core::RandomStream;
 use std::collections::BTreeMap;
 
-/// What happened in one direction of a stream.
+/// Record of one direction of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Book {
     written: u64,
     finished: bool,
-    /// The sender has given it up, or the receiver has asked it to.
+    /// Whether the sender has reset it, or the receiver has requested it.
     given_up: bool,
-    /// The receiver has.
+    /// Whether the receiver has stopped it.
     stopped: bool,
     received: u64,
     ended: bool,
@@ -27,16 +27,16 @@ struct Packet {
     declared_lost: bool,
 }
 
-/// 0 is the client, 1 the server.
+/// Two ends with a channel; 0 is the client, 1 the server.
 pub(super) struct Channel {
     pub(super) ends: [Streams; 2],
     random: RandomStream,
     now: Time,
     packets: Vec<Packet>,
-    /// By sending end and stream.
+    /// Records by sending end and stream.
     books: BTreeMap<(usize, StreamId), Book>,
     endless: Vec<(usize, StreamId)>,
-    /// Nothing is lost and nothing given up any more.
+    /// Whether losses and resets have ended.
     calm: bool,
 }
 
@@ -51,7 +51,7 @@ impl Channel {
         (self.random.bits() % limit as u64) as usize
     }
 
-    /// One random operation.
+    /// Performs one random operation.
     pub(super) fn step(&mut self) {
         let pause_ms = self.below(12) as u64;
         self.now += Duration::from_millis(pause_ms);
@@ -65,7 +65,7 @@ impl Channel {
         self.check();
     }
 
-    /// A random thing that an application does.
+    /// Performs a random action of an application.
     pub(super) fn application(&mut self, end: usize) {
         if self.below(3) == 0 {
             let bidirectional = self.below(3) > 0;
@@ -81,7 +81,7 @@ impl Channel {
             return;
         }
         let (_, id) = places[self.below(places.len())];
-        // what the peer opened exists once it has been heard of
+        // a stream of the peer exists once a frame of it has arrived
         let exists = self.ends[end].table.find(id).is_some();
         let action = self.below(20);
         let bytes = self.below(1500) as u64;
@@ -123,7 +123,7 @@ impl Channel {
         }
     }
 
-    /// An end fills a packet of random size.
+    /// Sends a packet of random size of an end.
     pub(super) fn send(&mut self, end: usize) {
         let mut room = if self.calm { 1200 } else { 20 + self.below(1200) };
         let streams = &mut self.ends[end];
@@ -149,7 +149,7 @@ impl Channel {
         }
     }
 
-    /// Something happens to a random packet.
+    /// Delivers, acknowledges, declares lost or drops a random packet.
     fn packet(&mut self) {
         let index = self.below(self.packets.len());
         let action = self.below(8);
@@ -157,7 +157,7 @@ impl Channel {
         match action {
             0..=3 => self.arrive(index), // also for the second time
             4 | 5 if arrived => self.acknowledge(index),
-            6 if !declared_lost => self.lose(index), // it may arrive, or have arrived, all the same
+            6 if !declared_lost => self.lose(index), // it may still arrive, or have arrived
             7 if declared_lost && !arrived => drop(self.packets.swap_remove(index)),
             _ => {}
         }
@@ -219,7 +219,7 @@ impl Channel {
         }
     }
 
-    /// What is listed is what there is, from scratch.
+    /// Compares the lists with those computed from scratch.
     fn check(&mut self) {
         for streams in &mut self.ends {
             assert!(streams.unacked <= streams.send_window);
@@ -243,14 +243,13 @@ impl Channel {
         }
     }
 
-    /// The peer gives its frames up; nothing of them has arrived.
+    /// Discards all packets in the channel; none has arrived.
     pub(super) fn drop_all(&mut self) {
         assert!(self.packets.iter().all(|packet| !packet.arrived));
         self.packets.clear();
     }
 
-    /// Every stream is finished, and nothing is lost any more: all that was promised comes out, and nothing
-    /// is left.
+    /// Finishes every stream without further losses: all data written are received, and no state remains.
     pub(super) fn finish(mut self) {
         self.calm = true;
         for (end, id) in std::mem::take(&mut self.endless) {
@@ -302,7 +301,7 @@ impl Channel {
             assert_eq!((streams.unacked, streams.fresh, streams.blocked), (0, 0, 0));
             assert!(streams.control.is_empty() && streams.ready.is_empty() && streams.resend.is_empty());
             assert_eq!(streams.credit.used(), peer.window.received(), "both count the same bytes");
-            // credit is given back for all, but for less than what is worth a frame
+            // credit is returned for all data, except an amount below the minimum for a frame
             assert!(peer.window.remaining() > 0);
         }
     }

@@ -3,7 +3,8 @@
 use super::*;
 
 /// Type 1, stream ID 1, offset 0 none: 98 bytes of 100 are data. At offset 98 the offset takes 2 bytes, the
-/// 52 bytes left and their length 53: Length field. 3 bytes and the end: a frame of FIN alone has a length.
+/// remaining 52 bytes and their length 53: Length field. 3 bytes and the end: a frame of FIN alone has a
+/// length.
 #[test]
 fn a_frame_takes_all_the_room_or_says_how_long_it_is() {
     let mut streams = client();
@@ -88,7 +89,7 @@ fn the_end_is_sent_again_with_its_data_or_alone() {
     streams.on_acked(&sent(id, 100, 0, true));
     assert_eq!(events(&mut streams), [StreamEvent::Acknowledged { id }]);
     assert_eq!(streams.table.iter().count(), 0);
-    // late news of it do nothing
+    // late acknowledgements or losses of it have no effect
     streams.on_acked(&sent(id, 50, 50, true));
     streams.on_lost(&sent(id, 50, 50, true));
     streams.write(id, 5);
@@ -123,7 +124,7 @@ fn an_oldest_datagram_is_sent_again_for_a_probe() {
     assert_eq!(streams.unacked, 5000 - 1002);
     // 1002 to 2002 was lost, 2002 to 3202 is the probe
     assert_eq!(data(&mut streams, 9999), Some((2, 1002, 2200, false, false)));
-    // the second probe of the timeout continues there, the third, too; then there is nothing else
+    // the second probe of the timeout continues there, the third, too; then no data are left
     for (offset, length, fin) in [(3202, 1200, false), (4402, 598, true)] {
         assert!(streams.probe(false, 1204));
         assert_eq!(data(&mut streams, 9999), Some((2, offset, length, fin, false)));
@@ -207,7 +208,7 @@ fn memory_does_not_grow_with_streams_that_are_over() {
     assert!(client.control.is_empty() && server.control.is_empty());
 }
 
-/// Everything that `from` has to send arrives and is acknowledged.
+/// Delivers and acknowledges all frames that `from` has to send.
 fn exchange(from: &mut Streams, to: &mut Streams) {
     while from.wants_to_send() {
         let next = from.next_control(Time::ZERO, 1000).or_else(|| from.next_data(1000));

@@ -1,4 +1,4 @@
-//! Resets and requests to stop, by hand.
+//! Resets and STOP_SENDING by hand.
 
 use super::*;
 
@@ -29,8 +29,8 @@ fn a_reset_gives_up_what_is_in_flight() {
     assert_eq!((streams.table.iter().count(), events(&mut streams)), (0, vec![]));
 }
 
-/// The connection counts all bytes up to the final size: 10 000 - 500 are left, and as they are not read,
-/// they are given back at once.
+/// The connection counts all bytes up to the final size: 10 000 - 500 remain, and as they are not read, their
+/// credit is returned at once.
 #[test]
 fn a_reset_by_the_peer_settles_its_bytes() {
     let mut server = pair(&config(1000, 10_000, 10)).1;
@@ -62,7 +62,7 @@ fn a_request_to_stop_is_answered_with_a_reset() {
     arrive(&mut streams, &QuicFrame::StopSending { stream_id: 0, error_code: 0 }).unwrap();
     assert_eq!(events(&mut streams), [StreamEvent::Stopped { id }]);
     assert_eq!(control(&mut streams), [reset_frame(0, 1000)]);
-    // the other direction goes on
+    // the other direction continues
     arrive(&mut streams, &stream(0, 0, 10, true)).unwrap();
     assert_eq!(events(&mut streams), [StreamEvent::Received { id, bytes: 10, end: true }]);
 }

@@ -1,9 +1,9 @@
-//! What a peer must not send is an error, and never a panic.
+//! Frames that a peer must not send cause an error, never a panic.
 
 use super::*;
 use proptest::prelude::*;
 
-/// A server that has one stream of each kind of its own (1, 3), windows of 1000 and 1500, 2 streams.
+/// Server with one own stream of each kind (1, 3), windows of 1000 and 1500, and a limit of 2 streams.
 fn server() -> Streams {
     let mut server = pair(&config(1000, 1500, 2)).1;
     assert_eq!((server.open(true), server.open(false)), (Some(StreamId(1)), Some(StreamId(3))));
@@ -106,7 +106,7 @@ fn frame() -> impl Strategy<Value = QuicFrame> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Whatever arrives, with what this end does meanwhile, also after an error.
+    /// All sequences of frames, with actions of this end in between, also after an error.
     #[test]
     fn nothing_makes_it_panic(frames in prop::collection::vec((frame(), 0u8..6), 1..60)) {
         let mut server = server();

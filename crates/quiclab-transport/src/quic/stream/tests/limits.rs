@@ -77,7 +77,7 @@ fn credit_is_given_back_as_data_are_read() {
     arrive(&mut server, &stream(0, 99, 1, false)).unwrap();
     assert_eq!(control(&mut server), [QuicFrame::MaxStreamData { stream_id: 0, maximum: 900 }]);
     arrive(&mut server, &stream(0, 100, 100, true)).unwrap();
-    // nothing more comes on the stream
+    // the stream has ended
     assert_eq!(control(&mut server), [QuicFrame::MaxData { maximum: 1800 }]);
     server.on_lost(&SentFrame::MaxStreamData { id: StreamId(0), maximum: 900 });
     server.on_lost(&SentFrame::MaxData { maximum: 1800 });
@@ -124,7 +124,7 @@ fn nothing_is_sent_before_the_peer_is_known() {
     client.on_parameters(&parameters(&Streams::new(&test_config(), Role::Server, None)));
     assert_eq!(events(&mut client), [StreamEvent::Available]);
     assert!(client.open(true).is_some());
-    // a server may have been asked before it knows what it may send: not in QUIC, but nothing breaks
+    // a server may receive a request before it knows its limits: not in QUIC, but without failure
     let mut server = Streams::new(&test_config(), Role::Server, None);
     arrive(&mut server, &stream(0, 0, 10, true)).unwrap();
     server.write(StreamId(0), 10);

@@ -1,5 +1,5 @@
-//! Random applications over a bad channel: whatever happens, each stream comes out once and in order, no
-//! limit is exceeded, and in the end nothing is left.
+//! Random applications over a bad channel: in all cases, each stream is received once and in order, no limit
+//! is exceeded, and no state remains at the end.
 
 use super::channel::Channel;
 use super::*;
@@ -62,7 +62,7 @@ proptest! {
         channel.finish();
     }
 
-    /// 0-RTT under limits that no longer hold, rejected before or after the new ones are known.
+    /// 0-RTT under outdated limits, rejected before or after the new ones are known.
     #[test]
     fn rejected_early_data_come_out_once_and_in_order(
         (mut client, mut server, earlier) in (any_config(), any_config(), any_config()),

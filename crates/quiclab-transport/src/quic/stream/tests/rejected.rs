@@ -6,7 +6,7 @@ fn limits(stream: u64, connection: u64, max_streams: u64) -> TransportParameters
     parameters(&Streams::new(&config(stream, connection, max_streams), Role::Server, None))
 }
 
-/// A client that has sent two streams of 600 bytes, and a reset, under remembered limits.
+/// Client that has sent two streams of 600 bytes, and a reset, under remembered limits.
 fn early() -> Streams {
     let mut client = Streams::new(&test_config(), Role::Client, Some(&limits(1000, 5000, 3)));
     for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! ECN of whole connections: what is agreed to, which packets are capable, and the echo.
+//! ECN of whole connections: negotiation, ECN-capable packets, and the echo.
 
 use super::*;
 use crate::options::TcpEcn;
@@ -29,10 +29,10 @@ fn data_are_capable_where_both_ends_agree() {
     assert!(refused.finished().is_some() && refused.sent.iter().all(|sent| sent.ecn == Ecn::NotEct));
 }
 
-/// One mark, and ECE until new data bring CWR: those are sent when the first ECE arrives.
+/// After one mark, ECE until new data with CWR arrive, which are sent when the first ECE arrives.
 #[test]
 fn a_mark_is_echoed_until_the_window_is_reduced() {
-    // 0 to 4 open the connection and ask; 10 is data
+    // 0 to 4 open the connection and send the request; 10 is data
     let pipe = between(TcpEcn::Classic, |number| number == 10);
     assert!(pipe.sent[10].segment.length > 0);
     let echoes = |sent: &&Sent| sent.role == Role::Client && sent.segment.flags.has(Flags::ECE);
@@ -45,12 +45,12 @@ fn a_mark_is_echoed_until_the_window_is_reduced() {
         .collect();
     assert_eq!(reduced.len(), 1);
     assert!(echoed.len() > 1);
-    // 10 ms from the mark to the first echo, 10 back, and 10 until the receiver knows
+    // 10 ms from the mark to the first echo, 10 back, and 10 until the receiver is notified
     assert_eq!(reduced[0], echoed[0] + DELAY);
     assert!(*echoed.last().expect("some") <= reduced[0] + DELAY);
 }
 
-/// RFC 8257 section 3.2: each acknowledgement says of its own data whether they were marked.
+/// RFC 8257 section 3.2: each acknowledgement reports whether its own data were marked.
 #[test]
 fn dctcp_echoes_each_mark_for_itself() {
     let pipe = between(TcpEcn::Dctcp, |number| number == 10);
@@ -65,7 +65,7 @@ fn dctcp_echoes_each_mark_for_itself() {
         .collect();
     let echoes: Vec<_> = acks.iter().filter(|(_, echo)| *echo).map(|(next, _)| *next).collect();
     assert_eq!(echoes, [marked]);
-    // and what was before it was acknowledged without
+    // and data before it were acknowledged without
     assert!(acks.contains(&(pipe.sent[10].segment.sequence, false)));
 }
 
@@ -86,13 +86,14 @@ fn accurate_ecn_is_agreed_to_and_counts() {
     assert_eq!(last.segment.flags.ace(), 7);
     let bytes: Vec<_> = last.segment.accecn().expect("in each segment").bytes().collect();
     assert_eq!(bytes, [0, 2 * 1436, 40_000 - 2 * 1436]);
-    // the first mark is told of at once: the field of the packet before was another
+    // the first mark is reported at once: the field differs from that of the previous packet
     let marked = pipe.sent[10].segment.end();
     let told = pipe.sent.iter().find(|sent| sent.role == Role::Client && sent.segment.flags.ace() == 6);
     assert_eq!(told.map(|sent| sent.segment.acknowledgement), Some(marked));
 }
 
-/// Section 3.1.4 and table 2: AccECN falls back to what the other end knows, and is asked for again once if a SYN is lost.
+/// Section 3.1.4 and table 2: AccECN falls back to the mode of the peer, and is requested once more if a SYN
+/// is lost.
 #[test]
 fn accurate_ecn_falls_back() {
     let run = |server, lost: fn(usize) -> bool| {
@@ -114,7 +115,7 @@ fn accurate_ecn_falls_back() {
     // and the second, too: without ECN
     let without = run(TcpEcn::Accurate, |number| number < 2);
     assert_eq!((without.sent[2].segment.flags.ace(), capable(&without)), (0, 0));
-    // the SYN-ACK is lost: it comes again without the option, and so no segment has it
+    // the SYN-ACK is lost: it is retransmitted without the option, and so no segment has it
     let plain = run(TcpEcn::Accurate, |number| number == 1);
     assert!(capable(&plain) > 20 && plain.sent.iter().all(|sent| sent.segment.accecn().is_none()));
     assert!(plain.sent.iter().any(|sent| sent.segment.length == 1448));
@@ -124,8 +125,9 @@ fn accurate_ecn_falls_back() {
     assert_eq!(server.segment.accecn().map(|option| option.bytes().collect()), Some(vec![0, 0, 100]));
 }
 
-/// Section 3.2.3.2.2: after two SYN-ACKs were lost the third one says nothing of ECN, and the client has none. Its acknowledgement is
-/// lost, too: the request opens the connection, and the 0 in its ACE field is no count of marks.
+/// Section 3.2.3.2.2: after the loss of two SYN-ACKs the third one is without ECN, and the client has none.
+/// Its acknowledgement is lost, too: the request opens the connection, and the 0 in its ACE field is not a
+/// count of marks.
 #[test]
 fn a_client_that_fell_back_reports_no_marks() {
     let mut pipe = Pipe::new(&with(TcpEcn::Accurate), &with(TcpEcn::Accurate), &download(40_000));
@@ -143,8 +145,8 @@ fn a_client_that_fell_back_reports_no_marks() {
     assert_eq!(Pipe::metric(&mut pipe.server, "marked_packets").unwrap_or(0.0), 0.0);
 }
 
-/// Section 3.2.2.3: a SYN-ACK that has a mark is reported, and where nothing in it may have been marked, nothing is capable any
-/// more; but the feedback of the other direction goes on.
+/// Section 3.2.2.3: a SYN-ACK with a mark is reported, and if it must not have been marked, packets are no
+/// longer ECN-capable; but the feedback of the other direction continues.
 #[test]
 fn a_mangled_syn_ack_ends_ecn_in_its_direction() {
     let mut pipe = Pipe::new(&with(TcpEcn::Accurate), &with(TcpEcn::Accurate), &download(40_000));

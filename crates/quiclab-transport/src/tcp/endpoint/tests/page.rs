@@ -1,7 +1,8 @@
 //! A page over HTTP/2 on whole connections, by hand.
 //!
-//! Connected at 20 ms; the request arrives at 30, thought about for 5 ms, the HTML arrives at 45; the requests
-//! for the objects arrive at 55, are thought about for 2 ms and answered at 57: the answers arrive at 67.
+//! Connected at 20 ms; the request arrives at 30, the think time is 5 ms, the HTML arrives at 45; the
+//! requests for the objects arrive at 55, the think time is 2 ms: the responses are sent at 57 and
+//! arrive at 67.
 
 use super::*;
 use crate::http::testing::page;
@@ -37,14 +38,14 @@ fn a_page_loads_in_the_round_trips_of_its_requests() {
     assert_eq!((pipe.client.next_wake(), pipe.server.next_wake()), (None, None));
 }
 
-/// Records of 16 KB from the beginning on.
+/// Configuration with records of 16 KB from the start.
 fn long_records() -> EndpointConfig {
     let http2 = Http2Options { warm_up: Some(ByteCount::ZERO), ..Http2Options::default() };
     EndpointConfig { http2: Some(http2), ..fixed() }
 }
 
-/// TLS 1.3 costs a round trip, and 22 B for each record. Client: the beginning, three requests, the ACK of
-/// SETTINGS. Server: the same; the answer of the HTML; those of the objects, 6436 B in one.
+/// TLS 1.3 costs a round trip, and 22 B for each record. Client: the start, three requests, the ACK of
+/// SETTINGS. Server: the same; the response of the HTML; those of the objects, 6436 B in one.
 #[test]
 fn records_of_tls_have_their_overhead() {
     let tls = Some(Tls {
@@ -64,9 +65,9 @@ fn records_of_tls_have_their_overhead() {
     assert_eq!(records, 3, "what it begins with, with the ACK; the HTML; both objects");
 }
 
-/// The first segment of two answers in one after the other is lost: the second waits for its retransmission,
-/// although all of it has arrived. Three later segments tell at 77 that it was lost; sent again, it arrives at
-/// 87. Bytes of the answers: 2 · 209 + 2 · 6009, nine segments of 1448.
+/// The first segment of two responses one after the other is lost: the second waits for its retransmission,
+/// although all of it has arrived. Three later segments show the loss at 77; retransmitted, it
+/// arrives at 87. Bytes of the responses: 2 · 209 + 2 · 6009, nine segments of 1448.
 #[test]
 fn one_lost_segment_holds_back_all_streams() {
     let workload = page(&[(2, 6000, IMAGE)], Priorities::Browser);
@@ -91,7 +92,7 @@ fn one_lost_segment_holds_back_all_streams() {
     assert_eq!(object_ms(&mut pipe), [Some(42.0), Some(42.0)]);
     assert_eq!(pipe.finished(), Some(ms(87)));
 
-    // the last one: the first object is not concerned
+    // the last one: the first object is not affected
     let mut pipe = Pipe::new(&fixed(), &fixed(), &workload);
     let last = first + 8 * 1448;
     pipe.lost = Box::new(move |_, sent| {
@@ -102,17 +103,17 @@ fn one_lost_segment_holds_back_all_streams() {
     assert!(pipe.finished().is_some_and(|finished| finished > ms(77)));
 }
 
-/// A stream window of 10 kB and 25 kB. What arrives at 67 is read segment by segment: 1448 less 209 of HEADERS
-/// and 9 of DATA, then 1448 each; after four, 5574 are more than half and refilled, 4426 follow. At 87, 5574 come
-/// behind a header of 9: after the first segment 4426 + 1439 are refilled, 4135 follow. At 107, these 5865 come:
-/// 4135 + 1439 are refilled. At 127, the rest: 25000 - 10000 - 5574 - 5865 = 3561.
+/// A stream window of 10 kB and 25 kB. Data that arrive at 67 are read segment by segment: 1448 less 209 of
+/// HEADERS and 9 of DATA, then 1448 each; after four, 5574 are more than half and refilled, 4426 follow. At
+/// 87, 5574 arrive after a header of 9: after the first segment 4426 + 1439 are refilled, 4135 follow. At
+/// 107, these 5865 arrive: 4135 + 1439 are refilled. At 127, the rest: 25000 - 10000 - 5574 - 5865 = 3561.
 #[test]
 fn a_stream_window_costs_round_trips() {
     let http2 =
         Some(Http2Options { stream_window: Some(ByteCount::from_bytes(10_000)), ..Http2Options::default() });
     let small = EndpointConfig { http2, ..fixed() };
     let workload = page(&[(1, 25_000, IMAGE)], Priorities::Browser);
-    // ten segments hold 14480 B
+    // ten segments have 14480 B
     let wide = EndpointConfig { initial_window: Some(ByteCount::from_bytes(100_000)), ..fixed() };
     let load = |client: &EndpointConfig| {
         let mut pipe = Pipe::new(client, &wide, &workload);

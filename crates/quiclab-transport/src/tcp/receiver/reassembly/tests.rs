@@ -53,8 +53,8 @@ fn every_second_segment_lost_gives_the_blocks_of_the_rfc() {
     assert_eq!((blocks(&mut store), store.next()), (vec![], 8500));
 }
 
-/// Five gaps, four places: the oldest block is forgotten although its data is held, as in Linux. A
-/// neighbour of the forgotten block makes a block of its own.
+/// Five gaps, four places: the oldest block is dropped although its data are held, as in Linux. A neighbour
+/// of the dropped block makes a separate block.
 #[test]
 fn the_four_blocks_changed_last_are_remembered() {
     let mut store = at_5000();
@@ -92,13 +92,13 @@ fn a_change_behind_the_second_block_is_distant() {
     assert_eq!(store.insert(7600, 7700, false), near, "it is the first now");
 }
 
-/// A receiver of RFC 2883's examples, where everything before `next` has arrived.
+/// Receiver of the examples of RFC 2883, with all data before `next`.
 fn from(next: u64) -> Reassembly {
     let mut store = Reassembly::new(true, true);
     store.insert(1, next, false);
     store
 }
-/// The ACK of a segment: acknowledgement number and blocks.
+/// ACK of a segment: acknowledgement number and blocks.
 fn ack(store: &mut Reassembly, start: u64, end: u64) -> (u64, Vec<Interval>) {
     store.insert(start, end, false);
     (store.next(), blocks(store))
@@ -166,7 +166,7 @@ fn a_segment_over_two_blocks_reports_the_first_overlap() {
     assert!(store.holds(1500, 3000) && !store.holds(1500, 3001));
 }
 
-/// What fills a gap may overlap what is held behind it.
+/// A segment that fills a gap may overlap data held behind it.
 #[test]
 fn a_segment_that_fills_more_than_the_gap_reports_the_overlap() {
     let mut store = from(1000);
@@ -199,7 +199,7 @@ fn fin_counts_when_everything_before_it_is_there() {
     assert_eq!((store.next(), blocks(&mut store)), (202, vec![]));
 }
 
-/// Ten thousand gaps, filled from behind: only the last filling makes data readable.
+/// Ten thousand gaps, filled from the end: only the last one makes data readable.
 #[test]
 fn thousands_of_gaps_are_merged() {
     let mut store = Reassembly::new(true, true);
@@ -215,8 +215,8 @@ fn thousands_of_gaps_are_merged() {
     assert_eq!(store.next(), 200_011);
 }
 
-/// Segments of 500 B have 1280 B of memory each ((500 + 436) rounded up to 1024, and 256), one of 100 B has 1280, too. What is
-/// in order has memory until it is read, a duplicate has none.
+/// Segments of 500 B have 1280 B of memory each ((500 + 436) rounded up to 1024, and 256), one of 100 B has
+/// 1280, too. Data in order have memory until they are read, a duplicate has none.
 #[test]
 fn memory_is_that_of_the_segments() {
     let mut store = at_5000();

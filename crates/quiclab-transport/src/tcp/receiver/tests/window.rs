@@ -1,4 +1,4 @@
-//! The receive window and its growth, computed by hand.
+//! Receive window and its growth, computed by hand.
 
 use super::*;
 
@@ -6,8 +6,8 @@ fn unscaled() -> Config {
     test_config_with(|tcp| tcp.window_scaling = false)
 }
 
-/// 6291456 lies between 2^22 and 2^23: shift 22 - 15 = 7. 65536 / 1448 = 45 segments of 1448: 65160; in
-/// units of 128: 65280, as Linux servers show it (510 · 128).
+/// 6291456 lies between 2^22 and 2^23: shift 22 - 15 = 7. 65536 / 1448 = 45 segments of 1448: 65160; in units
+/// of 128: 65280, as announced by Linux servers (510 · 128).
 #[test]
 fn the_first_window_is_that_of_linux() {
     assert_eq!(Receiver::window_scale(&test_config().tcp), 7);
@@ -18,8 +18,9 @@ fn the_first_window_is_that_of_linux() {
     assert_eq!(unscaled.window(), 65_160);
 }
 
-/// A client offers 44 segments of 1460 B in its SYN: 64 240 B, in units of 128 B 64 256 B; not 64 088 B, which half of the
-/// buffer less a segment would be, as a window is not taken back. The application's first RTT begins when the connection is open.
+/// A client offers 44 segments of 1460 B in its SYN: 64 240 B, in units of 128 B 64 256 B; not 64 088 B, half
+/// of the buffer less a segment, as a window is not reduced. The application's first RTT starts when the
+/// connection is open.
 #[test]
 fn the_window_of_a_syn_is_not_taken_back() {
     let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, true).opened(ms(5000), 64_240);
@@ -32,7 +33,8 @@ fn the_window_of_a_syn_is_not_taken_back() {
     assert!(receiver.window.buffer() > buffer);
 }
 
-/// An acknowledgement without data echoes 5000 ms; data that echo the same tell no RTT, those that echo 5010 ms tell 100 ms.
+/// An acknowledgement without data echoes 5000 ms; data with the same echo give no RTT, those that echo 5010
+/// ms give 100 ms.
 #[test]
 fn the_echo_of_a_pure_acknowledgement_is_not_new() {
     let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, true).opened(ms(5000), 64_240);
@@ -107,7 +109,7 @@ fn without_timestamps_a_window_is_a_round_trip() {
         ack(&mut receiver, now);
     }
     assert_eq!(receiver.window.rtt(), Some(Duration::from_millis(90)));
-    // a longer time holds a pause, perhaps: the minimum counts
+    // a longer time may include a pause: the minimum counts
     for number in 46..=200 {
         let now = ms(10 + 3 * number);
         receiver.on_segment(now, &segment(1 + number * PAYLOAD, PAYLOAD), Ecn::NotEct, None);
@@ -142,7 +144,7 @@ fn a_gap_leaves_the_window_as_it_is_without_sack() {
 }
 
 /// The window of 11584 bytes with 10900 unread: 684 are less than a segment, and less than 11584/16 = 724.
-/// Of segments of 100 bytes 784 would do.
+/// With segments of 100 bytes 784 would be announced.
 #[test]
 fn a_silly_window_is_not_announced() {
     let window = small().window;
@@ -158,8 +160,8 @@ fn measured() -> Config {
     config
 }
 
-/// The whole buffer is window: 65 535 B in the SYN, then all of the buffer of 128 KiB, whatever memory segments take; 2896 B
-/// that are unread take 2896 B of it.
+/// The whole buffer is window: 65 535 B in the SYN, then the whole buffer of 128 KiB, regardless of the
+/// memory of segments; 2896 unread bytes occupy 2896 B of it.
 #[test]
 fn the_whole_buffer_is_window_without_overhead() {
     let mut config = measured();
@@ -192,8 +194,9 @@ fn the_measured_buffer_grows_with_what_is_read_in_a_round_trip() {
     assert_eq!(receiver.window.clamp(), 854_898);
 }
 
-/// 131 072 B, of which 160 / 256 are window when a segment of 1448 B in 2304 B was seen: 81 920 B. Five segments out of order
-/// take 5 * 2304 B of the buffer, so 7200 B of the window; ten of 100 B in 1280 B take 8000.
+/// 131 072 B, of which 160 / 256 are window once a segment of 1448 B in 2304 B has arrived: 81 920 B. Five
+/// segments out of order take 5 * 2304 B of the buffer, so 7200 B of the window; ten of 100 B in 1280 B
+/// take 8000.
 #[test]
 fn what_is_out_of_order_takes_its_memory_from_the_window() {
     for (count, payload, taken) in [(5, PAYLOAD, 7200), (10, 100, 8000)] {
@@ -207,8 +210,8 @@ fn what_is_out_of_order_takes_its_memory_from_the_window() {
     }
 }
 
-/// The window may grow to what is free, and a segment out of order is charged after that: where there was room beside one, the
-/// first one makes it grow once more.
+/// The window may grow to the free space, and a segment out of order is charged after that: if there was room
+/// beside one, the first one makes it grow once more.
 #[test]
 fn a_segment_out_of_order_is_charged_when_the_window_has_grown() {
     let mut receiver = Receiver::new(&measured(), PAYLOAD, true, true);
@@ -220,7 +223,8 @@ fn a_segment_out_of_order_is_charged_when_the_window_has_grown() {
     assert!(!receiver.window.grow(PAYLOAD, 0), "it has grown to all that there is");
 }
 
-/// 100 ms were measured. 500 ms of a segment that finds another one unread do not count since 6.16, less than before does.
+/// 100 ms were measured. A sample of 500 ms from a segment that arrives while another is unread does not
+/// count since 6.16; one shorter than before does.
 #[test]
 fn long_times_do_not_count_while_data_are_unread() {
     for (config, rtt) in [(measured(), 100), (test_config(), 150)] {
@@ -233,8 +237,9 @@ fn long_times_do_not_count_while_data_are_unread() {
     }
 }
 
-/// The first packets are lost. Since 6.17 the first segment that arrives tells the memory of a packet, so that the window grows
-/// by two segments, and is acknowledged quickly; 15 quick acknowledgements at the first data in order are not given then.
+/// The first packets are lost. Since 6.17 the first segment that arrives shows the memory of a packet, so
+/// that the window grows by two segments, and is acknowledged quickly; there are then no 15 quick
+/// acknowledgements at the first data in order.
 #[test]
 fn what_is_out_of_order_is_measured() {
     for (measures, window, quick) in [(true, 67_072, false), (false, 64_256, true)] {

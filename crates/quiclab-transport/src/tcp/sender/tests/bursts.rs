@@ -1,14 +1,14 @@
-//! Bursts of segmentation offload, and the send buffer that they are charged to.
+//! Bursts of segmentation offload, and the send buffer to which they are charged.
 
 use super::*;
 use crate::pacing::{Fq, Unpaced};
 
-/// A sender without pacing whose window of 1000 bytes a segment is `window` segments; RTT 100 ms.
+/// Sender without pacing with a window of `window` segments of 1000 bytes; RTT 100 ms.
 fn offloading(window: u64) -> Bench {
     Bench::paced(window, |_| {}, true, Box::new(Unpaced))
 }
 
-/// The same, and nothing is written.
+/// The same without written data.
 fn empty(window: u64) -> Bench {
     let mut bench = offloading(window);
     bench.sender.writes.truncate(1);
@@ -20,13 +20,13 @@ fn ends(bench: &Bench) -> Vec<u64> {
     bench.sender.writes.skbs().map(|skb| skb.end).collect()
 }
 
-/// Which of them have PSH.
+/// PSH of these skbs.
 fn pushes(bench: &Bench) -> Vec<bool> {
     bench.sender.writes.skbs().map(|skb| skb.push).collect()
 }
 
-/// 1.2 windows of 40 000 B in 100 ms bring 468 B in 2^-10 s: two segments are the least.
-/// A window of 2000 segments brings 23 437 B: 23 segments.
+/// 1.2 windows of 40 000 B in 100 ms are 468 B in 2^-10 s: the minimum is two segments. With a window of 2000
+/// segments they are 23 437 B: 23 segments.
 #[test]
 fn a_burst_is_what_a_millisecond_brings() {
     assert_eq!(offloading(40).sender.burst.limit(), 2);
@@ -53,8 +53,8 @@ fn short_paths_get_longer_bursts() {
     assert_eq!((burst(None), burst(Some(9))), (9, 17));
 }
 
-/// A window of 400 segments: 4 to a burst. Two that are acknowledged do not fill one; they wait for the next
-/// acknowledgement, which is due within a millisecond, and then leave together.
+/// A window of 400 segments: 4 to a burst. Two acknowledged ones do not fill a burst; they wait for the next
+/// acknowledgement, which is due within a millisecond, and are then sent together.
 #[test]
 fn a_short_burst_waits_for_the_next_acknowledgement() {
     let mut bench = offloading(400);
@@ -68,8 +68,8 @@ fn a_short_burst_waits_for_the_next_acknowledgement() {
     assert_eq!(bench.ack(6, &[]), [402, 403, 404, 405]);
 }
 
-/// The last segment of a burst tells the end of a write in it; 3500 bytes end in the fourth of four segments, 2500 in the
-/// third of six.
+/// The last segment of a burst marks the end of a write in it; 3500 bytes end in the fourth of four segments,
+/// 2500 in the third of six.
 #[test]
 fn a_push_is_at_the_end_of_its_burst() {
     let mut bench = empty(400);
@@ -83,7 +83,7 @@ fn a_push_is_at_the_end_of_its_burst() {
     );
 }
 
-/// 12 Mbit/s: two segments leave every 4/3 ms, together.
+/// 12 Mbit/s: two segments are sent every 4/3 ms, together.
 #[test]
 fn pacing_holds_whole_bursts() {
     let max = Some(DataRate::from_bits_per_second(12_000_000));
@@ -98,8 +98,8 @@ fn pacing_holds_whole_bursts() {
     assert_eq!(departures[10..16], [1333, 1333, 2666, 2666, 4000, 4000]);
 }
 
-/// 12 Mbit/s, and fq: two bursts wait in it as of their departures, 4/3 and 8/3 ms from now, and leave it 10 us later; when the first
-/// one has left, another is handed over. What waits is in flight.
+/// 12 Mbit/s, and fq: two bursts wait in it as of their departures, 4/3 and 8/3 ms from now, and leave it 10
+/// us later; when the first one has left, another is handed over. Waiting bursts are in flight.
 #[test]
 fn fq_holds_two_bursts_that_count_as_in_flight() {
     let max = Some(DataRate::from_bits_per_second(12_000_000));
@@ -129,7 +129,7 @@ fn the_send_buffer_follows_the_window() {
     assert!(bench.sender.is_writable());
     bench.sender.write(160_000);
     bench.sent();
-    // 25 pairs, and what waits in three skbs: 160 000 + 28 * 832 B
+    // 25 pairs, and three waiting skbs: 160 000 + 28 * 832 B
     assert_eq!(bench.sender.memory(), 183_296);
     assert!(!bench.sender.is_writable());
     bench.wait(100);
@@ -144,7 +144,7 @@ fn the_send_buffer_follows_the_window() {
     assert!(bench.sender.is_writable());
 }
 
-/// An application that has not filled the window gets a larger buffer, one that has does not.
+/// The buffer grows if the application has not filled the window, and not otherwise.
 #[test]
 fn the_send_buffer_grows_when_the_window_is_not_used() {
     let mut bench = empty(50);
@@ -161,8 +161,9 @@ fn the_send_buffer_grows_when_the_window_is_not_used() {
     assert_eq!(bench.sender.buffer.size(), 20_000);
 }
 
-/// A write fills the last skb, then others until the buffer is full; the end of a write that is appended to is no end. 65
-/// segments of 1000 B fit into an skb, two into that for a peer with a window of 4000 B.
+/// A write fills the last skb, then others until the buffer is full; the end of a write to which another is
+/// appended is not an end. 65 segments of 1000 B fit into an skb, two into that for a peer with a window of
+/// 4000 B.
 #[test]
 fn a_write_is_appended_to_the_last_skb() {
     let mut bench = empty(50);
@@ -184,8 +185,8 @@ fn a_write_is_appended_to_the_last_skb() {
     assert_eq!(bench.sender.max_skb(), 2000);
 }
 
-/// A write takes PSH from the skb that it appends to (`tcp_sendmsg_locked`: `if (!copied)`), also from what is left of one that
-/// was sent in part, and from no other one: a full one, after which it begins another, keeps it.
+/// A write takes PSH from the skb that it appends to (`tcp_sendmsg_locked`: `if (!copied)`), also from the
+/// rest of one that was sent in part, but from no other: a full one, after which it starts another, keeps it.
 #[test]
 fn a_write_takes_the_push_of_the_skb_that_it_appends_to() {
     let mut bench = empty(50);
@@ -208,8 +209,8 @@ fn a_write_takes_the_push_of_the_skb_that_it_appends_to() {
     assert_eq!((ends(&bench), pushes(&bench)), (vec![80_001], vec![false]));
 }
 
-/// Bursts of 20 segments of three skbs of 65: since 6.10 each is full, before the end of an skb ends one, too. What is left of
-/// the first skb, 5 segments, is filled up to 20 with 15 of the second one.
+/// Bursts of 20 segments of three skbs of 65: since 6.10 each is full, before the end of an skb ends one,
+/// too. The rest of the first skb, 5 segments, is filled up to 20 with 15 of the second one.
 #[test]
 fn a_burst_is_a_part_of_one_skb() {
     for (fills, bursts) in [(false, [20, 20, 20, 5, 20]), (true, [20, 20, 20, 20, 20])] {
@@ -227,8 +228,8 @@ fn a_burst_is_a_part_of_one_skb() {
     }
 }
 
-/// A window of 840 segments, of which bursts have 9, ends 5 segments before the end of an skb. Acknowledgements of fewer are
-/// waited for together, 5 leave at once, unless the application could still fill the skb.
+/// A window of 840 segments, of which bursts have 9, ends 5 segments before the end of an skb. Fewer
+/// acknowledged segments wait for more, 5 are sent at once, unless the application could still fill the skb.
 #[test]
 fn what_is_left_of_an_skb_does_not_wait() {
     for (follows, sent) in [(65_000, 5), (0, 0)] {
@@ -242,8 +243,8 @@ fn what_is_left_of_an_skb_does_not_wait() {
     }
 }
 
-/// 20 segments are outstanding, and more is written than the window of 23 has room for: a tail loss probe, due after two RTTs,
-/// sends a burst of three, and no other one is scheduled.
+/// 20 segments are outstanding, and more data are written than the window of 23 permits: a tail loss probe,
+/// due after two RTTs, sends a burst of three, and no other one is scheduled.
 #[test]
 fn a_tail_loss_probe_of_new_data_is_a_burst() {
     let mut bench = empty(20);
@@ -260,7 +261,8 @@ fn a_tail_loss_probe_of_new_data_is_a_burst() {
     assert_eq!(bench.sender.timer.purpose(), Some(timer::Timer::Retransmission));
 }
 
-/// An skb of which a part was sent is filled again: 65 segments, of which two leave, have room for two more.
+/// An skb of which a part was sent is filled again: after two of its 65 segments are sent, there is room for
+/// two more.
 #[test]
 fn a_full_skb_leaves_at_once_and_is_filled_again() {
     let mut bench = empty(50);
@@ -294,8 +296,8 @@ fn a_write_that_fills_the_skb_does_not_wait() {
     assert!(bench.sender.push(bench.now, true).is_some() && bench.sender.is_in_burst());
 }
 
-/// An application that waits gets a larger buffer when a burst leaves and the window has room for another one, but before
-/// 5.18 not when the last burst fills the window.
+/// The buffer of a waiting application grows when a burst is sent and the window has room for another one,
+/// but before 5.18 not when the last burst fills the window.
 #[test]
 fn a_burst_that_leaves_room_in_the_window_calls_the_application() {
     for (checked, buffer) in [(true, 230_400), (false, 70_000)] {
@@ -309,13 +311,13 @@ fn a_burst_that_leaves_room_in_the_window_calls_the_application() {
     }
 }
 
-/// A sender that has run out of data is limited by its application when that writes again, not before; and not while
+/// A sender without data is application-limited when the application writes again, not before; and not while
 /// a loss waits for its retransmission.
 #[test]
 fn an_application_is_limiting_when_it_writes() {
     let mut bench = empty(50);
     bench.sender.write(20_000);
-    bench.sender.rate = DeliveryRate::default(); // the first write always limits
+    bench.sender.rate = DeliveryRate::default(); // the first write always counts as limited
     bench.sent();
     bench.wait(100);
     bench.ack(2, &[]);
@@ -324,8 +326,8 @@ fn an_application_is_limiting_when_it_writes() {
     assert!(bench.sender.rate.is_app_limited());
 }
 
-/// Six pairs of 1000 B, of which segment 2 is lost: segment 3 is split from it, what arrives after it is merged into one
-/// skb, and the segment that is sent again is an skb of its own. Each skb takes 832 B.
+/// Six pairs of 1000 B, of which segment 2 is lost: segment 3 is split from it, segments that arrive after it
+/// are merged into one skb, and the retransmitted segment is a separate skb. Each skb takes 832 B.
 #[test]
 fn what_has_arrived_is_merged_into_one_skb() {
     let mut bench = empty(12);
@@ -349,8 +351,9 @@ fn what_has_arrived_is_merged_into_one_skb() {
     assert_eq!(bench.sender.memory(), 0);
 }
 
-/// PSH of a burst belongs to its transmission (`__tcp_transmit_skb` sets it in the clone): of a pair whose second segment was
-/// lost, this has none when it is sent again; of one that was lost as a whole, the second has. The end of the write has it always.
+/// PSH of a burst belongs to its transmission (`__tcp_transmit_skb` sets it in the clone): if the second
+/// segment of a pair was lost, its retransmission has none; if the pair was lost as a whole, the second one
+/// has it. The end of the write always has it.
 #[test]
 fn what_is_sent_again_has_psh_as_a_burst_or_as_the_end_of_a_write() {
     let mut bench = empty(12);

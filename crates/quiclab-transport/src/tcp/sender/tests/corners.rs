@@ -1,5 +1,5 @@
-//! Corners of the state machine that a hostile path or a reading of Linux has brought to light. Numbers as
-//! in the tests above.
+//! Corner cases of the state machine found with a hostile path or by reading Linux. Numbers as in the tests
+//! above.
 
 use super::*;
 
@@ -29,8 +29,8 @@ fn fin_waits_for_the_window() {
     assert_eq!(bench.sender.snd.next(), bench.sender.writes.end());
 }
 
-/// Segment 0 alone is lost; its retransmission lets everything be acknowledged. Without SACK that does not
-/// show that the timeout was spurious; and what follows is no new loss (RFC 6582 section 4).
+/// Segment 0 alone is lost; after its retransmission all data are acknowledged. Without SACK that does not
+/// show that the timeout was spurious; and the following duplicates are not a new loss (RFC 6582 section 4).
 #[test]
 fn without_sack_a_repaired_timeout_is_neither_undone_nor_left_at_once() {
     let mut bench = Bench::with(4, |config| config.tail_loss_probe = false, false);
@@ -61,7 +61,7 @@ fn without_sack_each_hole_needs_three_duplicates_of_its_own() {
 }
 
 /// RFC 8985 section 7.4.2: original and probe have both arrived. That is reported when nothing is
-/// outstanding; what is acknowledged later is no evidence of a loss.
+/// outstanding; later acknowledgements are not evidence of a loss.
 #[test]
 fn a_probe_that_was_not_necessary_is_settled_when_nothing_is_outstanding() {
     for blocks in [&[(2, 3)][..], &[]] {
@@ -84,7 +84,8 @@ fn a_probe_that_was_not_necessary_is_settled_when_nothing_is_outstanding() {
     }
 }
 
-/// The timeout has cut the window: the probe before it must not do so again (Linux: `tcp_enter_loss`).
+/// The timeout has reduced the window: the probe before it must not reduce it again (Linux:
+/// `tcp_enter_loss`).
 #[test]
 fn a_timeout_forgets_the_probe() {
     let mut bench = Bench::new(10);
@@ -97,8 +98,8 @@ fn a_timeout_forgets_the_probe() {
     assert!(!bench.sender.tail_probe.ends_at(3_001));
 }
 
-/// RFC 6298 section 5.4. Segments 0 and 5 were sent again, an undo has taken their marks of loss away, and
-/// 5 is selectively acknowledged: two retransmissions count as in flight, one segment is lost.
+/// RFC 6298 section 5.4. Segments 0 and 5 were retransmitted, an undo has removed their marks of loss, and 5
+/// is selectively acknowledged: two retransmissions count as in flight, one segment is lost.
 #[test]
 fn a_timeout_sends_the_first_segment_whatever_counts_say() {
     let mut bench = Bench::with(10, |config| config.rate_reduction = RateReduction::None, true);
@@ -116,8 +117,8 @@ fn a_timeout_sends_the_first_segment_whatever_counts_say() {
     }
 }
 
-/// RFC 8985 section 6.2 step 2: the acknowledgement of 0 echoes the original, although it comes an RTT after
-/// the retransmission: nothing is known of what was sent at that time.
+/// RFC 8985 section 6.2 step 2: the acknowledgement of 0 echoes the original, although it arrives an RTT
+/// after the retransmission: segments sent at that time are not acknowledged by it.
 #[test]
 fn rack_asks_the_timestamp_which_copy_has_arrived() {
     let mut bench = Bench::new(10);
@@ -133,8 +134,8 @@ fn rack_asks_the_timestamp_which_copy_has_arrived() {
     assert!(!bench.sender.rack.is_overtaken(first, 10_001));
 }
 
-/// RFC 3708: what counts are duplicates of retransmissions. The network has doubled segment 2, which was
-/// sent once; the retransmission of 0 was necessary.
+/// RFC 3708: only duplicates of retransmissions count. The network has duplicated segment 2, which was sent
+/// once; the retransmission of 0 was necessary.
 #[test]
 fn a_dsack_of_what_was_sent_once_undoes_nothing() {
     let mut bench = Bench::flight(10);

@@ -11,7 +11,7 @@ fn capable() -> Bench {
 }
 
 impl Bench {
-    /// An acknowledgement of everything before segment `next` that echoes a mark.
+    /// Delivers an acknowledgement of all data before segment `next` that echoes a mark.
     fn marked(&mut self, next: u64, blocks: &[(u64, u64)]) -> Vec<Transmission> {
         let mut sack = SackBlocks::default();
         blocks.iter().for_each(|(from, to)| sack.push(1 + from * 1000, 1 + to * 1000));
@@ -25,8 +25,9 @@ impl Bench {
     }
 }
 
-/// Ten segments out, the window halves once a round trip to 5, without a retransmission. PRR lets one segment go for two
-/// that are delivered; the first new one says CWR. The period ends when something behind it is acknowledged.
+/// With ten segments in flight, the window halves once per round trip to 5, without a retransmission. PRR
+/// releases one segment for two that are delivered; the first new one has CWR. The period ends when a segment
+/// behind it is acknowledged.
 #[test]
 fn a_mark_halves_the_window_once_in_a_round_trip() {
     let mut bench = capable();
@@ -55,13 +56,13 @@ fn a_mark_halves_the_window_once_in_a_round_trip() {
     assert_eq!(bench.sender.snapshot().congestion_events, 2);
 }
 
-/// Losses within the period are sent again, and the window is not cut a second time.
+/// Losses within the period are retransmitted, and the window is not reduced a second time.
 #[test]
 fn losses_after_marks_are_of_the_same_reduction() {
     let mut bench = capable();
     bench.marked(1, &[]);
     bench.wait(1);
-    // four are delivered and one is lost: five are in flight, as many as the window is to have
+    // four are delivered and one is lost: five are in flight, the target of the window
     assert!(bench.marked(1, &[(2, 6)]).is_empty());
     assert_eq!(bench.sender.state, State::Recovery);
     let sent = bench.marked(1, &[(2, 7)]);
@@ -78,12 +79,12 @@ fn a_reduction_for_marks_is_not_undone() {
     bench.marked(1, &[]);
     bench.wait(1);
     bench.marked(1, &[(2, 6)]);
-    // the "lost" segment was late: what is acknowledged was sent before the retransmission
+    // the "lost" segment was late: the acknowledged copy was sent before the retransmission
     bench.ack_echoing(10, &[], bench.now_ms() - 101);
     assert_eq!(bench.sender.snapshot().cwnd_bytes, 5000);
 }
 
-/// RFC 3168 section 6.1.1: without an agreement nothing is ECN-capable, and ECE says nothing.
+/// RFC 3168 section 6.1.1: without negotiation nothing is ECN-capable, and ECE is ignored.
 #[test]
 fn without_agreement_marks_are_ignored() {
     let mut bench = Bench::flight(10);
@@ -102,8 +103,8 @@ fn retransmissions_of_dctcp_are_capable() {
     assert!(sent.iter().any(|sent| sent.retransmission) && sent.iter().all(|sent| sent.ecn == Ecn::Ect0));
 }
 
-/// RFC 9768 section 3.2.2: the count of an acknowledgement is what the controller is told; the window is reduced once in a round
-/// trip, without CWR, and an acknowledgement that was overtaken says nothing.
+/// RFC 9768 section 3.2.2: the controller receives the count of an acknowledgement; the window is reduced
+/// once in a round trip, without CWR, and an acknowledgement that was overtaken is ignored.
 #[test]
 fn accurate_feedback_is_counted() {
     let mut bench = Bench::with(10, |tcp| tcp.ecn = TcpEcn::Accurate, true);
@@ -120,7 +121,7 @@ fn accurate_feedback_is_counted() {
     };
     assert_eq!(acknowledge(2, 0, 1100), (0, 0));
     assert_eq!(acknowledge(4, 1, 1101), (1, 1));
-    // nothing new is acknowledged, and its timestamp is old; then the same with a new one
+    // nothing new is acknowledged, and the timestamp is old; then the same with a new timestamp
     assert_eq!(acknowledge(4, 2, 1101), (1, 1));
     assert_eq!(acknowledge(4, 2, 1102), (2, 1));
     assert_eq!(acknowledge(8, 6, 1103), (6, 1));
