@@ -20,6 +20,8 @@ PROFILE ?= local
 RUST_TESTS = --workspace --features quiclab-tunnel/connect-ip
 # verdicts need five runs of each setting (quiclab.experiment.repetitions.MIN_RUNS)
 DEMO_RUNS ?= 5
+# dependencies are synchronised before; one of them requires quiclab itself, which is in no index before a release
+DEVELOP = UV_EXCLUDE=.tools/excluded VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/.tools/bin:$$PATH" $(RUN)/maturin develop --quiet --uv
 PYTEST = $(RUN)/pytest --numprocesses $(JOBS) --dist loadgroup --durations 10
 
 include tunnel/tunnel.mk
@@ -58,9 +60,12 @@ $(UV): | toolchain
 	$(UV) sync --quiet --locked --compile-bytecode --no-install-project --all-extras --all-groups --python $(PYTHON)
 	@touch $@
 
-.venv/.built: .venv/.synced $(RUST_SOURCES) | toolchain
+.tools/excluded: | $(UV)
+	@echo quiclab-studies > $@
+
+.venv/.built: .venv/.synced $(RUST_SOURCES) | toolchain .tools/excluded
 	@echo 'building the Rust extension (takes a few minutes the first time)'
-	VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/.tools/bin:$$PATH" $(RUN)/maturin develop --quiet --profile $(PROFILE) --uv
+	$(DEVELOP) --profile $(PROFILE)
 	@touch $@
 
 # the program of the kernel lane is for Linux only
@@ -73,8 +78,8 @@ endif
 	@touch $@
 
 .PHONY: quick
-quick: .venv/.synced ## rebuild the extension after a change of Rust, in seconds: slower runs, the same results
-	CARGO_INCREMENTAL=1 VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/.tools/bin:$$PATH" $(RUN)/maturin develop --quiet --profile quick --uv
+quick: .venv/.synced .tools/excluded ## rebuild the extension after a change of Rust, in seconds: slower runs, the same results
+	CARGO_INCREMENTAL=1 $(DEVELOP) --profile quick
 
 .PHONY: test
 test: setup ## everything that is fast, and everything users rely on
