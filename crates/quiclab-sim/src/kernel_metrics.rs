@@ -103,6 +103,16 @@ quiclab_core::metrics! {
         counters as "Tcp.<name>": Counter, End;
     }
 
+    /// Reports of programs.
+    pub static PROGRAM: ProgramMetrics = "client, program of the kernel lane" {
+        /// From the start of the client to the end of the handshake.
+        handshake_ms: Time, End;
+        /// Version of HTTP, as curl reports it.
+        http_version: Gauge, End;
+        /// Goodput, as iperf3 reports it.
+        goodput_mbps: Gauge, End;
+    }
+
     /// Loads of a page; `page_load_ms` and others of a load are those of the last one.
     pub static BROWSER: BrowserMetrics = "client of `page`, browser" {
         /// Loads that count.

@@ -28,7 +28,7 @@ pub use difference::{ComparedRun, Difference, PacketEvent, first_difference};
 pub use drive::RunProgress;
 pub use error::RunError;
 pub use event_loop::{LIVELOCK_EVENTS, Simulation, SimulationError, Step};
-pub use kernel_metrics::{BROWSER, DEVICE, KERNEL_LINK, LINUX};
+pub use kernel_metrics::{BROWSER, DEVICE, KERNEL_LINK, LINUX, PROGRAM};
 pub use metric_groups::metric_groups;
 pub use packet_log::{Event, Record};
 pub use quiclab_transport::operations::OperationFunction;

@@ -1,7 +1,7 @@
 //! All metrics of results, for documents and schemas.
 
 use crate::arrivals::{ARRIVALS, COMPLETIONS};
-use crate::kernel_metrics::{BROWSER, DEVICE, KERNEL_LINK, LINUX};
+use crate::kernel_metrics::{BROWSER, DEVICE, KERNEL_LINK, LINUX, PROGRAM};
 use crate::series::PROGRESS;
 use quiclab_core::MetricGroup;
 
@@ -19,6 +19,7 @@ pub fn metric_groups() -> Vec<MetricGroup> {
         KERNEL_LINK.group(),
         DEVICE.group(),
         LINUX.group(),
+        PROGRAM.group(),
         BROWSER.group(),
     ]);
     groups
