@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from conftest import ROOT
-from quiclab.result.formats import lower_first
+from quiclab.errors import lower_first
 from quiclab.result.stats import bootstrap
 from quiclab.study.agreement import agreement
 from quiclab.study.claims import (

@@ -18,6 +18,7 @@ from conftest import ROOT
 from quiclab import cli
 from quiclab._base.native import build_id, extension
 from quiclab.cli import run as run_commands
+from quiclab.cli.commands import COMMANDS, GROUPS, Group, Part
 from quiclab.report import show
 from quiclab.result import RunResult
 
@@ -434,11 +435,12 @@ def test_a_command_loads_only_its_modules(arguments: list[str], loaded: str, sma
     assert done.stderr == f"0{loaded}\n"
 
 
-@pytest.mark.parametrize("name", [*cli.COMMANDS, *cli.GROUPS])
+@pytest.mark.parametrize("name", [*COMMANDS, *GROUPS])
 def test_the_help_of_a_command_is_the_same_if_it_is_not_loaded(name: str) -> None:
     helps = []
     for named in ("", name):
         group = typer.main.get_command(cli.application(named))
         assert isinstance(group, TyperGroup)
         helps.append(group.commands[name].help)
-    assert helps == [{**cli.COMMANDS, **cli.GROUPS}[name].help] * 2
+    listed: dict[str, Part | Group] = {**COMMANDS, **GROUPS}
+    assert helps == [listed[name].help] * 2

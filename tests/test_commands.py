@@ -7,20 +7,19 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
-from typer.core import TyperGroup
 from typer.models import TyperPath
 
 from conftest import ROOT, SMALL
 from quiclab import cli
 from quiclab.cli import verify
 from quiclab.cli.application import GivenPath
+from quiclab.cli.commands import COMMANDS, GROUPS, Group, Part
 from quiclab.report.percentiles import percentiles, waits_ms
 from quiclab.report.summary import text
 from quiclab.result import formats
@@ -96,19 +95,15 @@ ELSEWHERE = {
 def commands() -> dict[str, tuple[Any, Any]]:
     """Every command by its words, with its context."""
 
-    def walk(command: Any, context: Any, words: list[str]) -> Iterator[tuple[str, tuple[Any, Any]]]:
-        if isinstance(command, TyperGroup):
-            for name, child in command.commands.items():
-                yield from walk(child, child.context_class(child, info_name=name, parent=context), [*words, name])
-        else:
-            yield " ".join(words), (command, context)
-
     found: dict[str, tuple[Any, Any]] = {}
-    for name in (*cli.COMMANDS, *cli.GROUPS):
-        root: Any = typer.main.get_command(cli.application(name))
-        context = root.context_class(root, info_name="quiclab", **root.context_settings)
-        child = root.commands[name]
-        found |= dict(walk(child, child.context_class(child, info_name=name, parent=context), [name]))
+    in_groups = [[word, name] for word, group in GROUPS.items() for name in group.commands]
+    for words in [*([name] for name in COMMANDS), *in_groups]:
+        command: Any = typer.main.get_command(cli.application(*words))
+        context = command.context_class(command, info_name="quiclab", **command.context_settings)
+        for word in words:
+            command = command.commands[word]
+            context = command.context_class(command, info_name=word, parent=context)
+        found[" ".join(words)] = (command, context)
     return found
 
 
@@ -123,7 +118,7 @@ def options_of(name: str) -> dict[str, Any]:
 
 def test_every_command_is_walked_over() -> None:
     assert len(NAMES) > 35
-    assert {name.split()[0] for name in NAMES} == {*cli.COMMANDS, *cli.GROUPS}
+    assert {name.split()[0] for name in NAMES} == {*COMMANDS, *GROUPS}
     for name in (*WITHOUT_JSON, *STORES, *READ, *JSON, *ELSEWHERE):
         assert name in NAMES
 
@@ -152,14 +147,14 @@ def test_the_options_of_a_window_are_in_one_section(name: str, capsys: Captured)
     assert found in ({}, {"--from": "Options", "--to": "Options"}, {"--to": "Output"})
 
 
-@pytest.mark.parametrize("words", [[], *([name] for name in cli.GROUPS)], ids=" ".join)
+@pytest.mark.parametrize("words", [[], *([name] for name in GROUPS)], ids=" ".join)
 def test_groups_list_their_commands_with_whole_sentences(words: list[str], capsys: Captured) -> None:
     if words == ["sweep"]:
         pytest.skip("its help is that of `sweep run`")
     assert cli.invoke([*words, "-h"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "..." not in said.replace("[ARGS]...", "")
-    listed = {**cli.COMMANDS, **cli.GROUPS} if not words else {}
+    listed: dict[str, Part | Group] = {} if words else {**COMMANDS, **GROUPS}
     for name, part in listed.items():
         assert f"{name} {part.help}" in said
     assert all(f"{section}:" in said for section in {part.section for part in listed.values()})

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from quiclab.errors import QuiclabError
-from quiclab.lane.tables import TABLES, read_tables
+from quiclab.lane.choices import TABLES
+from quiclab.lane.tables import read_tables
 from quiclab.result.series import rates
 
 

@@ -267,3 +267,8 @@ def _about(
     said = [part for part in (*parts, f"did you mean `{suggestion}`?" if suggestion else "") if part]
     message = ": ".join(part for part in (where, path, "; ".join(said)) if part)
     return RequestError(message, path=path, kind=kind, expected=expected, value=value, suggestion=suggestion)
+
+
+def lower_first(text: str) -> str:
+    """Write a label within a sentence: its first letter is lower case, unless it begins an abbreviation."""
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.errors import QuiclabError
 
-__all__ = ["alt", "check_libraries", "np", "pl", "special", "vl_convert"]
+__all__ = ["alt", "check_libraries", "jinja2", "np", "pl", "qmc", "rich", "rich_progress", "special", "vl_convert"]
 
 EXTRA: Final = "report"
 #: Modules of the extra, and the packages that have them.
@@ -23,12 +23,13 @@ OPTIONAL: Final = {"altair": "altair", "vl_convert": "vl-convert-python", "scipy
 class _OnFirstUse:
     """A module that is imported at the first access to an attribute of it; by one thread, while others wait."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, *names: str) -> None:
+        """Take the name of the module, and of parts of it that it does not import."""
+        self._names = names
 
     def __getattr__(self, attribute: str) -> Any:
         try:
-            module = importlib.import_module(self._name)
+            module, *_ = map(importlib.import_module, self._names)
         except ModuleNotFoundError as error:
             name = (error.name or "").partition(".")[0]
             if name not in OPTIONAL:
@@ -63,12 +64,21 @@ def _missing(what: str, modules: list[str]) -> QuiclabError:
 
 if TYPE_CHECKING:
     import altair as alt
+    import jinja2
     import numpy as np
     import polars as pl
+    import rich.box
+    import rich.console
+    import rich.table
     import vl_convert
+    from rich import progress as rich_progress
     from scipy import special
+    from scipy.stats import qmc
 else:
     np, pl = _OnFirstUse("numpy"), _OnFirstUse("polars")
     alt, vl_convert = _OnFirstUse("altair"), _OnFirstUse("vl_convert")
+    # a tenth of a second
+    jinja2 = _OnFirstUse("jinja2")
+    rich, rich_progress = _OnFirstUse("rich", "rich.box", "rich.console", "rich.table"), _OnFirstUse("rich.progress")
     # a third of a second; scipy.stats takes a whole one
-    special = _OnFirstUse("scipy.special")
+    special, qmc = _OnFirstUse("scipy.special"), _OnFirstUse("scipy.stats.qmc")

@@ -11,6 +11,9 @@ import threading
 import time
 from typing import TYPE_CHECKING, Self, TextIO
 
+from quiclab._base.libraries import rich
+from quiclab._base.libraries import rich_progress as parts
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -70,8 +73,6 @@ class Progress:
 
     def columns(self) -> list[ProgressColumn]:
         """Return the columns of the bar."""
-        from rich import progress as parts  # noqa: PLC0415 - only for bars: it takes a tenth of a second
-
         return [parts.TextColumn("{task.description}"), parts.BarColumn(), parts.TimeRemainingColumn()]
 
     def show(self, line: str, description: str, done: float, total: float, rate: str = "") -> bool:
@@ -98,10 +99,8 @@ class Progress:
     def draw(self, description: str, done: float, total: float, rate: str = "") -> None:
         """Draw the bar."""
         if self.bar is None:
-            from rich.console import Console  # noqa: PLC0415 - only for bars: it takes a tenth of a second
-            from rich.progress import Progress as Bar  # noqa: PLC0415 - as above
-
-            self.bar = Bar(*self.columns(), console=Console(file=self.stream), transient=self.transient)
+            console = rich.console.Console(file=self.stream)
+            self.bar = parts.Progress(*self.columns(), console=console, transient=self.transient)
             self.bar.start()
         if self.task is None:
             self.task = self.bar.add_task(description, total=total, rate=rate)
@@ -165,8 +164,6 @@ class CountProgress(Progress):
 
     def columns(self) -> list[ProgressColumn]:
         """Return the columns of the bar."""
-        from rich import progress as parts  # noqa: PLC0415 - only for bars
-
         text, bar, _ = super().columns()
         return [text, bar, parts.MofNCompleteColumn(), parts.TextColumn("{task.fields[rate]}")]
 
@@ -298,8 +295,6 @@ class ReadingProgress(Progress):
 
     def columns(self) -> list[ProgressColumn]:
         """Return the columns of the bar."""
-        from rich import progress as parts  # noqa: PLC0415 - only for bars
-
         text, bar, left = super().columns()
         return [text, bar, parts.DownloadColumn(), left]
 
@@ -327,8 +322,6 @@ class StepProgress(Progress):
 
     def columns(self) -> list[ProgressColumn]:
         """Return the columns of the bar."""
-        from rich import progress as parts  # noqa: PLC0415 - only for bars
-
         text, bar, left = super().columns()
         return [text, bar, parts.TaskProgressColumn(), left]
 

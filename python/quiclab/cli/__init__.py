@@ -3,7 +3,8 @@
 Results go to stdout, progress and messages to stderr. Exit codes: 0 fine, 1 something failed or is incomplete, 2 the
 request was wrong, 130 and 143 stopped by SIGINT (Ctrl-C) and SIGTERM. Every error is a one-line message.
 
-Only the module of the command that is named is loaded: names and descriptions of all are here.
+`commands` has names, descriptions and modules of all commands: only the module of the command that is named is loaded,
+and imports what it needs.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated, Any, TextIO
 
@@ -22,7 +22,8 @@ try:  # loading takes time; Ctrl-C during it also gives a one-line message
 
     from quiclab._base import termination
     from quiclab._base.native import build_id, extension
-    from quiclab.cli.application import Application, UsageError, about_usage
+    from quiclab.cli.application import Application, RunByDefault, UsageError, about_usage
+    from quiclab.cli.commands import COMMANDS, GROUPS, Part
     from quiclab.errors import QuiclabError, RequestError
 except KeyboardInterrupt:
     print("quiclab: stopped", file=sys.stderr)
@@ -34,95 +35,14 @@ STOPPED = 128 + signal.SIGINT
 ParserError: type[typer.BadParameter] = UsageError.__mro__[1]
 
 
-@dataclass(frozen=True)
-class Part:
-    """A command, or a group of commands.
-
-    Attributes
-    ----------
-    section
-        Its section in the list of commands.
-    module, attribute
-        Where it is below this package: a function for a command, an application of typer for a group.
-    help
-        Its description.
-    """
-
-    section: str
-    module: str
-    attribute: str
-    help: str
-
-
-RUNS, ANALYSIS, STUDIES, INPUTS = "Runs", "Analysis", "Studies", "Networks, stacks and the machine"
-
-COMMANDS = {
-    "run": Part(RUNS, "run", "run_command", "Run a scenario once, and print its flows, delays and losses."),
-    "shell": Part(
-        RUNS,
-        "shell",
-        "shell_command",
-        "Run a command behind the scenario's network; its exit code is that of the command.",
-    ),
-    "browse": Part(
-        RUNS,
-        "browse",
-        "browse_command",
-        "Load the page of a scenario with a real browser over HTTP/2 and HTTP/3, many times, and compare.",
-    ),
-    "page": Part(
-        RUNS,
-        "page",
-        "page_command",
-        "Replay a recorded page load (HAR) over a network with several stacks, and write a report with waterfalls.",
-    ),
-    "shard": Part(
-        RUNS, "shards", "shard_command", "Run one shard of a plan of a sweep or a study, as a job of a cluster."
-    ),
-    "diff": Part(
-        ANALYSIS,
-        "run",
-        "diff_command",
-        "Show the first packet at which two runs differ, and their summaries side by side.",
-    ),
-    "inspect": Part(
-        ANALYSIS,
-        "inspect",
-        "inspect_command",
-        "Write an HTML report about the packets of one run, or of two side by side; it works offline.",
-    ),
-    "verify": Part(STUDIES, "verify", "verify_command", "Print claims and their verdicts, with numbers."),
-}
-GROUPS = {
-    "sweep": Part(
-        RUNS, "sweep", "app", "Run a scenario over the levels of factors, with many seeds: a table, a figure, a page."
-    ),
-    "pacing": Part(ANALYSIS, "pacing", "app", "Pacing and acknowledgements of captures from any source."),
-    "qlog": Part(ANALYSIS, "scenario", "qlog_app", "qlog files of runs."),
-    "study": Part(STUDIES, "study", "app", "Published studies: run them and compare."),
-    "store": Part(STUDIES, "store", "app", "Stored runs: list them, and remove those that nothing uses."),
-    "result": Part(ANALYSIS, "result", "app", "Schema of results, and the meaning of their metrics."),
-    "scenario": Part(INPUTS, "scenario", "scenario_app", "Write, print and describe scenarios."),
-    "path": Part(INPUTS, "path", "app", "Named paths: networks with a name and the source of each value."),
-    "stack": Part(INPUTS, "scenario", "stack_app", "Stacks and profiles, with the source of each value."),
-    "trace": Part(INPUTS, "trace", "app", "Rates over time for links: make, import and show them."),
-    "kernel": Part(INPUTS, "kernel", "app", "Virtual-clock kernel, and kernel-lane features of this machine."),
-}
-
-
-def load(part: Part) -> object:
-    """Return the command or group of commands."""
-    found: object = getattr(import_module(f"quiclab.cli.{part.module}"), part.attribute)
-    return found
-
-
-def application(named: str) -> typer.Typer:
+def application(*named: str) -> typer.Typer:
     """Return the command line with one loaded command; of the others only the help texts.
 
     Parameters
     ----------
     named
-        First word on the command line; if it is not a command, no command is loaded.
+        First words on the command line: a command, or a group and a command of it; if they are neither, no command is
+        loaded.
     """
     app = Application(
         name="quiclab",
@@ -131,26 +51,33 @@ def application(named: str) -> typer.Typer:
         add_completion=True,
     )
     app.callback()(options)
+    word, *rest = *named, ""
     for name, part in COMMANDS.items():
-        command = load(part) if name == named else None
-        app.command(name, help=part.help, rich_help_panel=part.section)(command if callable(command) else not_loaded)
-    for name, part in GROUPS.items():
-        group = load(part) if name == named else None
-        app.add_typer(
-            group if isinstance(group, typer.Typer) else Application(),
-            name=name,
-            help=part.help,
-            rich_help_panel=part.section,
-        )
+        add(app, name, part, loaded=name == word)
+    for name, group in GROUPS.items():
+        below = Application(cls=RunByDefault) if group.default else Application(no_args_is_help=True)
+        for own, part in group.commands.items() if name == word else ():
+            chosen = rest[0] if rest[0] in group.commands else group.default
+            add(below, own, part, loaded=own == chosen)
+        app.add_typer(below, name=name, help=group.help, rich_help_panel=group.section)
     return app
 
 
-def first_word(given: Sequence[str]) -> str:
-    """Return the word that names a command: of the command line, or of one that a shell wants to be completed."""
+def add(app: typer.Typer, name: str, part: Part, *, loaded: bool) -> None:
+    """Add a command to a group: itself, or its help text only."""
+    module, _, function = part.function.partition(":")
+    command = getattr(import_module(f"quiclab.cli.{module}"), function) if loaded else not_loaded
+    app.command(name, help=part.help, rich_help_panel=part.section)(command)
+
+
+def first_words(given: Sequence[str]) -> Sequence[str]:
+    """Return the words that name a command: of the command line, or of one that a shell wants to be completed."""
     words = list(given)
     if "_QUICLAB_COMPLETE" in os.environ:  # words of bash; of zsh and fish
         words = (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()[1:]
-    return next((word for word in words if not word.startswith("-")), "")
+    while words and words[0].startswith("-"):
+        del words[0]
+    return words[:2]
 
 
 def not_loaded() -> None:
@@ -185,7 +112,7 @@ def invoke(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; every error becomes one line on stderr."""
     try:
         given = sys.argv[1:] if arguments is None else arguments
-        code = application(first_word(given))(args=given, prog_name="quiclab", standalone_mode=False)
+        code = application(*first_words(given))(args=given, prog_name="quiclab", standalone_mode=False)
     except QuiclabError as error:
         return fail(error.message, error.exit_code, error.rendered if isinstance(error, RequestError) else "")
     except ParserError as error:

@@ -7,6 +7,7 @@ text. A section is the `rich_help_panel` of an option, or that of a command.
 from __future__ import annotations
 
 import inspect
+import os
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
@@ -17,8 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import TyperPath
 
-from quiclab.errors import RequestError, expected_got, nearest, shown, unexpected, unknown
-from quiclab.result.formats import lower_first
+from quiclab.errors import RequestError, expected_got, lower_first, nearest, shown, unexpected, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -152,6 +152,26 @@ class Group(TyperGroup):
         if args and args[0] not in self.commands and not args[0].startswith("-") and not ctx.resilient_parsing:
             raise unknown("command", args[0], self.commands, listing=f"{ctx.command_path} --help")
         return super().resolve_command(ctx, args)
+
+
+class RunByDefault(Group):
+    """The group of `quiclab sweep`: `run` is the command where no other is named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put `run` before a word that is not the name of a command.
+
+        Raises
+        ------
+        RequestError
+            If it is a misspelled one, and no file.
+        """
+        word = args[0] if args else "-"
+        if word not in self.commands:
+            named = word[:1] != "-" and not ctx.resilient_parsing and not os.path.lexists(word)
+            if named and nearest(word, self.commands):
+                raise unknown("command", word, self.commands)
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
 
 
 class Application(typer.Typer):

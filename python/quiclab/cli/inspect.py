@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,12 +16,16 @@ from quiclab._base.files import write_atomically
 from quiclab._base.progress import RunProgress, StepProgress
 from quiclab.analysis.inspect import DEFAULT_POINTS, open_run, render, side
 from quiclab.analysis.inspect.join import joined
-from quiclab.analysis.inspect.source import MAX_POINTS, MIN_POINTS, Step, inputs_of
-from quiclab.analysis.inspect.view import Side
+from quiclab.analysis.inspect.source import MAX_POINTS, MIN_POINTS, Step, inputs_of, run_recorded
+from quiclab.analysis.inspect.view import Side, limits_of
 from quiclab.analysis.inspect.window import Window, window
 from quiclab.cli.output import ForceOption, check_new, show_written
 from quiclab.cli.values import JsonOption, integer, nanoseconds
 from quiclab.result.recordings import RESULT_FILE
+from quiclab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from quiclab.lane.run import Lane
 
 QUIET_S = 2.0
 
@@ -120,3 +124,15 @@ def report_progress(kind: Step, name: object, *, announced: bool = True) -> Iter
     else:
         with StepProgress(QUIET_S) as step:
             yield partial(step, text)
+
+
+def limits_of_run(scenario: Mapping[str, Any], file: Path, seed: int, lane: Lane | None) -> dict[str, dict[str, float]]:
+    """Return the share of each cause that limited the sender of a flow [%]: of the same run, with recording on."""
+    progress = partial(report_progress, announced=False)
+    run = run_recorded(
+        *(Scenario.from_dict(scenario), scenario["name"], str(file), DEFAULT_POINTS, progress),
+        base_dir=file.parent,
+        seed=seed,
+        lane=lane,
+    )
+    return limits_of(run)

@@ -9,8 +9,6 @@ from typing import Annotated
 import typer
 
 from quiclab._base.progress import StepProgress
-from quiclab.cli.application import Application
-from quiclab.cli.calibrate import calibrate_command, host_command
 from quiclab.cli.output import show_written
 from quiclab.cli.values import JsonOption, integer
 from quiclab.errors import QuiclabError
@@ -23,14 +21,7 @@ from quiclab.scenario.tree import to_json
 
 MAX_JOBS = 256
 
-app = Application(no_args_is_help=True)
 
-
-app.command("host")(host_command)
-app.command("calibrate")(calibrate_command)
-
-
-@app.command("build")
 def build_command(
     source: Annotated[
         str,
@@ -46,7 +37,7 @@ def build_command(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing build: rebuild from scratch.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Build the kernel with a virtual clock: about eight CPU minutes, and 2.5 GB of disk during the build."""
+    """Carry out `quiclab kernel build`."""
     cache = cache_directory()
     check_tools()
     try:
@@ -65,12 +56,11 @@ def build_command(
     show_written([kernel.path], as_json)
 
 
-@app.command("doctor")
 def doctor_command(
     as_json: JsonOption = False,
     boot: Annotated[bool, typer.Option("--boot", help="Also start the virtual-clock kernel.")] = False,
 ) -> None:
-    """Report which kernel-lane features this machine supports, and how to enable the others; changes nothing."""
+    """Carry out `quiclab kernel doctor`."""
     findings = doctor.examine(boot=boot)
     if as_json:
         print(to_json({"schema": doctor.SCHEMA, "checks": [finding.to_dict() for finding in findings]}))

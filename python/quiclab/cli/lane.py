@@ -14,6 +14,7 @@ from quiclab.cli.application import KERNEL_LANE
 from quiclab.cli.values import integer
 from quiclab.errors import RequestError, not_one_of, unexpected
 from quiclab.lane.choices import CERTIFICATES, CLOCKS, DEFAULT_CERTIFICATE, DELAY_STAGES, EMULATIONS
+from quiclab.scenario import load
 
 if TYPE_CHECKING:
     from quiclab.lane.run import Lane
@@ -127,7 +128,6 @@ class LaneOptions:
 def load_either(file: Path, sets: Sequence[tuple[str, str]]) -> Scenario:
     """Read a scenario of either lane; its stacks may be those of either."""
     from quiclab.lane.run import Lane  # noqa: PLC0415 - as above
-    from quiclab.scenario import load  # noqa: PLC0415 - as above
 
     try:
         return load(file, sets)

@@ -20,10 +20,12 @@ from typing import Annotated, Any
 
 import typer
 
+from quiclab._base.plugins import FunctionError
 from quiclab._base.unfinished import unfinished_folder
 from quiclab.errors import RequestError, unexpected
-from quiclab.lane.tables import TABLES
+from quiclab.lane.choices import TABLES
 from quiclab.result.recordings import KEPT, recorded_in
+from quiclab.scenario.inputs import code_of, files_of
 from quiclab.scenario.tree import to_json
 
 #: Directories that commands make in that of their results.
@@ -132,9 +134,6 @@ def _read_with(given: Path) -> list[Path]:
         document = tomllib.loads(given.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return []  # reported when it is read
-    from quiclab._base.plugins import FunctionError  # noqa: PLC0415 - as below
-    from quiclab.scenario.inputs import code_of, files_of  # noqa: PLC0415 - loads the stacks
-
     names = files_of(document)
     # nothing is resolved or checked yet: errors of its plugins are reported when they are loaded
     with suppress(FunctionError, AttributeError, KeyError, TypeError, OSError, SyntaxError, ValueError):

@@ -11,7 +11,8 @@ from quiclab._base.files import write_atomically
 from quiclab._base.libraries import check_libraries
 from quiclab._base.progress import BeatingProgress, ReadingProgress
 from quiclab.analysis import pacing
-from quiclab.cli.application import Application
+from quiclab.analysis.pacing import table
+from quiclab.analysis.pacing.html import PARTS, render
 from quiclab.cli.output import ForceOption, check_new
 from quiclab.cli.values import JsonOption, bits_per_second, bytes_of, integer, nanoseconds
 from quiclab.errors import QuiclabError, unexpected
@@ -20,15 +21,7 @@ from quiclab.scenario.tree import to_json
 MAX_FLOWS = 1000
 NS_PER_S, NS_PER_MS = 10**9, 10**6
 
-app = Application(no_args_is_help=True)
 
-
-@app.callback()
-def group() -> None:
-    """Keep `analyse` a separate word, although it is the only command."""
-
-
-@app.command("analyse")
 def analyse_command(
     files: Annotated[
         list[Path],
@@ -78,7 +71,7 @@ def analyse_command(
     ] = None,
     force: ForceOption = False,
 ) -> None:
-    """Analyse packet spacing, acknowledgements and ACK clocking of captures (docs/pacing.md)."""
+    """Carry out `quiclab pacing analyse`."""
     settings = pacing.Settings(
         bottleneck_mbps=None if bottleneck is None else _mbps("--bottleneck", bottleneck),
         link_mbps=None if link is None else _mbps("--link", link),
@@ -99,16 +92,12 @@ def analyse_command(
     with ReadingProgress("reading") as progress:
         found = pacing.analyse(files, settings, keys or (), flows=flows, progress=progress)
     if out is not None:
-        from quiclab.analysis.pacing.html import PARTS, render  # noqa: PLC0415 - altair takes half a second
-
         with BeatingProgress(f"writing {out}", PARTS, "parts") as parts:
             page = render(found, parts.advance)
         write_atomically(out, page.encode())
     if as_json:
         print(to_json(found.document()))
     else:
-        from quiclab.analysis.pacing import table  # noqa: PLC0415 - --json needs no tables
-
         table.analysis(found)
         if out is not None:
             print(out)

@@ -19,6 +19,7 @@ from quiclab.scenario import load
 from quiclab.scenario.tree import to_json
 from quiclab.sources.page import replay
 from quiclab.sources.page.har_reader import read_har
+from quiclab.sources.page.html import render
 from quiclab.sources.page.rules import told
 
 MAX_RUNS = 1000
@@ -75,8 +76,6 @@ def page_command(
             results.append(replay.load_page(one, stack, range(seed, seed + runs), progress.advance))
     document = replay.document(page, (scenario.name, name), seed, uses[0], results)
     if out is not None or not as_json:
-        from quiclab.sources.page.html import render  # noqa: PLC0415 - altair takes half a second, and --json needs none
-
         write_atomically(target, render(document).encode())
     if as_json:
         print(to_json(document))

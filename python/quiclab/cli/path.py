@@ -9,21 +9,18 @@ import typer
 
 from quiclab._base.files import write_atomically
 from quiclab._base.libraries import check_libraries
-from quiclab.cli.application import Application
 from quiclab.cli.output import ForceOption, check_new
 from quiclab.cli.values import JsonOption
 from quiclab.errors import unexpected
-from quiclab.report import show
+from quiclab.report import figures, show
 from quiclab.scenario.tree import to_json, toml_value
 from quiclab.sources import paths
+from quiclab.sources.paths import figure
 from quiclab.sources.paths.library import DIRECTIONS
 
-app = Application(no_args_is_help=True)
 
-
-@app.command("list")
 def list_command(as_json: JsonOption = False) -> None:
-    """List the named paths."""
+    """Carry out `quiclab path list`."""
     found = [paths.read(name) for name in paths.names()]
     if as_json:
         listed = [{"name": path.name, "description": path.description} for path in found]
@@ -35,7 +32,6 @@ def list_command(as_json: JsonOption = False) -> None:
     show.console().print(table)
 
 
-@app.command("show")
 def show_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a path.")],
     as_json: JsonOption = False,
@@ -45,14 +41,11 @@ def show_command(
     ] = None,
     force: ForceOption = False,
 ) -> None:
-    """Print the links of a path with the source of each value, and draw what probes measure over it."""
+    """Carry out `quiclab path show`."""
     if picture is not None and picture.suffix not in (".svg", ".png"):
         raise unexpected("--figure", "a file name that ends with `.svg` or `.png`", picture)
     path = paths.read(name)
     if picture is not None:
-        from quiclab.report import figures  # noqa: PLC0415 - as above
-        from quiclab.sources.paths import figure  # noqa: PLC0415 - loads the chart library
-
         check_libraries("`--figure`")
         check_new(picture, force, option="--figure")
         spec = figure.specification(path)

@@ -8,31 +8,26 @@ from typing import Annotated
 
 import typer
 
-from quiclab.cli.application import Application
 from quiclab.cli.values import JsonOption
 from quiclab.errors import unknown
 from quiclab.report import show
 from quiclab.result.metrics import metrics, pattern, result_schema
 from quiclab.scenario.tree import to_json
 
-app = Application(no_args_is_help=True)
 
-
-@app.command("schema")
 def schema_command(as_json: JsonOption = False) -> None:
-    """Print the JSON schema of results."""
+    """Carry out `quiclab result schema`."""
     del as_json  # it is JSON with and without it
     print(to_json(result_schema()))
 
 
-@app.command("metrics")
 def metrics_command(
     name: Annotated[
         str, typer.Argument(metavar="[NAME]", help="A metric, or a part of the names of some.", show_default="all")
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """List the metrics of results and time series: name, kind, unit, element and meaning."""
+    """Carry out `quiclab result metrics`."""
     numbered = re.sub("[0-9]+", "<k>", name)  # that of a link or path
     found = [
         item

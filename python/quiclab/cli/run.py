@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,26 +12,27 @@ import typer
 from quiclab._base.files import compress_file, write_atomically, write_parquet
 from quiclab._base.libraries import check_libraries
 from quiclab._base.native import MAX_SEED, build_id, extension, resolve_file
+from quiclab._base.plugins import function_names
 from quiclab._base.progress import RunProgress
 from quiclab.cli.application import with_groups
 from quiclab.cli.lane import LaneOptions
 from quiclab.cli.output import ForceOption, beside, claim_directory, publish, replacing
 from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
 from quiclab.errors import QuiclabError, RequestError, ScenarioError
+from quiclab.lane.choices import files_of
 from quiclab.report import show
 from quiclab.report.percentiles import step_of
 from quiclab.report.summary import run_summary
 from quiclab.result import TABLES, RunResult, run_resolved
 from quiclab.result.recordings import ENDS, QLOG, RECORDINGS, RESULT_FILE
+from quiclab.result.series import values_of
+from quiclab.scenario import Scenario
 from quiclab.scenario.tree import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from quiclab.lane.run import Lane
-
-#: What `--seeds` prints of each flow.
-REPEATED_METRICS = ("goodput", "download_time", "retransmissions", "congestion_events", "srtt", "min_rtt")
 
 SHORT_RUN = 200_000
 """A run of so many events without code in Python takes about a second: it is made twice without being asked to."""
@@ -85,6 +85,8 @@ def run_command(
         if compress or force:
             raise RequestError(f"{'--compress' if compress else '--force'} requires --out, which contradicts --seeds")
         check_libraries("`quiclab run --seeds`", "scipy")
+        from quiclab.cli.repeated import run_many  # noqa: PLC0415 - the machinery of sweeps, for this option only
+
         run_many(file, seed, seeds, parse_sets(sets), kernel, as_json=as_json)
         return
     record = scenario["record"]
@@ -99,7 +101,12 @@ def run_command(
     else:
         if limits is None:
             limits = kernel is None and result.events <= SHORT_RUN and one.is_native()
-        run_summary(result, one.samples, one.step, one.limits() if limits else None)
+        shares = None
+        if limits:
+            from quiclab.cli.inspect import limits_of_run  # noqa: PLC0415 - what reads recordings, for limits only
+
+            shares = limits_of_run(one.scenario, file, seed, kernel)
+        run_summary(result, one.samples, one.step, shares)
     if problem := result.invalid_reason:
         raise QuiclabError(problem)
     failed = [(name, flow.failure) for name, flow in result.flows.items() if flow.failed]
@@ -139,9 +146,6 @@ class _OneRun:
         base = self.file.parent
         with RunProgress(self.scenario["name"]) as progress:
             if self.lane is not None:
-                from quiclab.result.series import values_of  # noqa: PLC0415 - as above
-                from quiclab.scenario import Scenario  # noqa: PLC0415 - for the kernel lane only
-
                 resolved = Scenario.from_dict(self.scenario)
                 result = self.lane.run(resolved, self.seed, base_dir=base, record_dir=folder, progress=progress)
                 if self.step and not result.series.is_empty():
@@ -158,33 +162,10 @@ class _OneRun:
 
     def is_native(self) -> bool:
         """Whether no code in Python runs for packets: no stack, plugin or splitter."""
-        from quiclab._base.plugins import function_names  # noqa: PLC0415 - after the run
-
         native = {str(stack["name"]) for stack in json.loads(extension().native_stacks())}
         ends = [table for flow in self.scenario["flows"].values() for table in (flow, flow["sender"], flow["receiver"])]
         named = {table["stack"] for table in ends if table.get("stack")}
         return named <= native and not function_names(self.scenario)
-
-    def limits(self) -> dict[str, dict[str, float]]:
-        """Return the share of each cause that limited the sender of a flow [%]: of the same run, with recording on."""
-        from quiclab.analysis.inspect.source import DEFAULT_POINTS, run_recorded  # noqa: PLC0415 - as above
-        from quiclab.analysis.inspect.view import limits_of  # noqa: PLC0415 - as above
-        from quiclab.cli.inspect import report_progress  # noqa: PLC0415 - for this option only
-        from quiclab.scenario import Scenario  # noqa: PLC0415 - as above
-
-        scenario, base = Scenario.from_dict(self.scenario), self.file.parent
-        return limits_of(
-            run_recorded(
-                scenario,
-                self.scenario["name"],
-                str(self.file),
-                DEFAULT_POINTS,
-                partial(report_progress, announced=False),
-                base_dir=base,
-                seed=self.seed,
-                lane=self.lane,
-            )
-        )
 
 
 def run_into(one: _OneRun, out: Path, *, force: bool, compress: bool) -> RunResult:
@@ -212,30 +193,6 @@ def run_into(one: _OneRun, out: Path, *, force: bool, compress: bool) -> RunResu
     if compress and one.lane is not None:
         compress_qlog(out)
     return result
-
-
-def run_many(
-    file: Path, seed: int, seeds: int, sets: list[tuple[str, str]], lane: Lane | None, *, as_json: bool
-) -> None:
-    """Run a scenario with several seeds, and print the mean of each metric with its 95 % interval."""
-    from quiclab.experiment.sweeps import Plan  # noqa: PLC0415 - for this option only
-    from quiclab.report.sweeps import run_plan  # noqa: PLC0415 - as above
-    from quiclab.report.sweeps.output import document  # noqa: PLC0415 - as above
-
-    plan = Plan(
-        file=file,
-        text=file.read_text(encoding="utf-8"),
-        sets=tuple(sets),
-        seeds=seeds,
-        first_seed=seed,
-        metrics=REPEATED_METRICS,
-        lane=lane,
-    )
-    result = run_plan(plan)
-    if as_json:
-        print(to_json(document(result.tables)))
-    else:
-        show.repetitions(result.settings.row(0, named=True), plan.measures, result.tables.notes)
 
 
 def write_run(result: RunResult, folder: Path) -> None:
@@ -271,15 +228,7 @@ def files_of_run(scenario: Mapping[str, Any], lane: str) -> set[str]:
     kinds = [ending for key, endings in RECORDINGS.items() if record.get(key) for ending in endings]
     recordings = {f"{flow}.{end}{kind}" for flow in flows for end in ENDS for kind in kinds}
     tables = {*(f"{name}.parquet" for name in TABLES), *(f"tap-{name}.parquet" for name in scenario.get("taps") or {})}
-    programs: set[str] = set()
-    if lane == "kernel":
-        from quiclab.lane.job import JOB_FILE  # noqa: PLC0415 - lane sim does not require it
-        from quiclab.lane.keylog import key_log  # noqa: PLC0415 - as above
-        from quiclab.lane.run import REPORTS  # noqa: PLC0415 - as above
-        from quiclab.lane.tables import TABLES as FOLDER  # noqa: PLC0415 - as above
-
-        reports = {f"{flow}.{role}.{kind}" for flow in flows for role in ("client", "server") for kind in REPORTS}
-        programs = {JOB_FILE, FOLDER, *reports, *map(key_log, flows)}
+    programs = files_of(flows) if lane == "kernel" else ()
     return {RESULT_FILE, *tables, *recordings, *programs}
 
 

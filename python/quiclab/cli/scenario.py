@@ -14,26 +14,22 @@ import typer
 
 from quiclab._base.files import GZIP, compress_file
 from quiclab._base.native import extension, resolve_file
-from quiclab.cli.application import Application
 from quiclab.cli.output import MAX_LISTED, ForceOption, beside, check_new, show_written
 from quiclab.cli.values import JsonOption, SetOption, parse_sets
 from quiclab.errors import RequestError, unexpected, unknown
 from quiclab.report import show
 from quiclab.result.formats import counted
 from quiclab.result.recordings import RECORDINGS, plain_file
+from quiclab.scenario.fields import at
 from quiclab.scenario.tree import to_json
+from quiclab.stacks.controls import controls_of
 from quiclab.stacks.registry import catalogue, unavailable
-
-scenario_app = Application(no_args_is_help=True)
-stack_app = Application(no_args_is_help=True)
-qlog_app = Application(no_args_is_help=True)
 
 QLOG_FILE = "a qlog file of a run (.sqlog, .sqlog.gz)"
 #: Points of a series, the fewest there are, where a file is read only to say what it is.
 MIN_POINTS = 100
 
 
-@qlog_app.command("export")
 def qlog_export_command(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="qlog files (.sqlog, .sqlog.gz) of a run.")],
     out: Annotated[
@@ -42,7 +38,7 @@ def qlog_export_command(
     as_json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
-    """Convert qlog files to one file of qlog 0.3, which qvis opens."""
+    """Carry out `quiclab qlog export`."""
     check_new(out, force, files)
     for file in files:
         if file.is_dir():
@@ -93,9 +89,8 @@ def _why_not(plain: str) -> str:
     return ""
 
 
-@scenario_app.command("new")
 def scenario_new(as_json: JsonOption = False) -> None:
-    """Print a commented scenario that can be run unchanged."""
+    """Carry out `quiclab scenario new`."""
     text = extension().template()
     if as_json:
         print(to_json(tomllib.loads(text)))
@@ -103,13 +98,12 @@ def scenario_new(as_json: JsonOption = False) -> None:
         print(text, end="")
 
 
-@scenario_app.command("show")
 def scenario_show(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file.")],
     sets: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print a scenario with every default filled in, and say what of it no flow uses."""
+    """Carry out `quiclab scenario show`."""
     scenario = resolve_file(file, parse_sets(sets))
     for note in extension().unused(scenario):
         print(f"note: {note}", file=sys.stderr)
@@ -119,23 +113,19 @@ def scenario_show(
         print(extension().to_toml(scenario), end="")
 
 
-@scenario_app.command("schema")
 def scenario_schema(as_json: JsonOption = False) -> None:
-    """Print the JSON schema of scenario files."""
+    """Carry out `quiclab scenario schema`."""
     del as_json  # it is JSON with and without it
     print(extension().schema())
 
 
-@scenario_app.command("fields")
 def scenario_fields(
     path: Annotated[
         str, typer.Argument(metavar="[PATH]", help="Field, such as `links.down1.queue`.", show_default="the whole file")
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Print type, default, meaning and limits of the fields at a path of scenario files."""
-    from quiclab.scenario.fields import at  # noqa: PLC0415 - reads the schema
-
+    """Carry out `quiclab scenario fields`."""
     found = at(path)
     if as_json:
         print(to_json({"schema": "quiclab.fields/1", "path": path, "tables": [asdict(table) for table in found]}))
@@ -143,9 +133,8 @@ def scenario_fields(
         show.fields(found)
 
 
-@stack_app.command("list")
 def stack_list(as_json: JsonOption = False) -> None:
-    """List the stacks."""
+    """Carry out `quiclab stack list`."""
     if as_json:
         print(to_json({"schema": "quiclab.stacks/1", "stacks": catalogue()}))
     else:
@@ -154,17 +143,14 @@ def stack_list(as_json: JsonOption = False) -> None:
             print(reason)
 
 
-@stack_app.command("show")
 def stack_show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a stack.")], as_json: JsonOption = False
 ) -> None:
-    """Print the options of a stack with the source of each default."""
+    """Carry out `quiclab stack show`."""
     stacks = {stack["name"]: stack for stack in catalogue()}
     if name not in stacks:
         reason = unavailable().get(name)
         raise RequestError(reason) if reason else unknown("stack", name, stacks, listing="quiclab stack list")
-    from quiclab.stacks.controls import controls_of  # noqa: PLC0415 - loads the types of scenarios
-
     if as_json:
         print(to_json({"schema": "quiclab.stack/1", **stacks[name], "controls": controls_of(stacks[name])}))
     else:

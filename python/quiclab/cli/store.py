@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from quiclab._base.progress import CountProgress
-from quiclab.cli.application import Application
 from quiclab.cli.values import JsonOption
 from quiclab.report import show
 from quiclab.scenario.tree import to_json
@@ -18,14 +17,12 @@ from quiclab.study import housekeeping
 #: Time after which progress is shown [s].
 QUIET_S = 1.0
 
-app = Application(no_args_is_help=True)
 
 DirectoryArgument = Annotated[Path, typer.Argument(metavar="[DIR]", help="Folder of results directories.")]
 
 
-@app.command("ls")
 def ls_command(directory: DirectoryArgument = Path("results"), as_json: JsonOption = False) -> None:
-    """List results directories: runs, those of other versions, size, builds, when they were last written."""
+    """Carry out `quiclab store ls`."""
     stores = housekeeping.stores_below(directory)
     found = []
     with CountProgress("reading", len(stores), unit="directories", quiet_s=QUIET_S) as progress:
@@ -54,13 +51,12 @@ def ls_command(directory: DirectoryArgument = Path("results"), as_json: JsonOpti
     show.table_of(f"Results below {directory}", heads, table, left=4)
 
 
-@app.command("gc")
 def gc_command(
     directory: DirectoryArgument = Path("results"),
     yes: Annotated[bool, typer.Option("--yes", help="Remove it; without this option it is only listed.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove runs of other versions, documents that can be made again, and what killed writers left."""
+    """Carry out `quiclab store gc`."""
     stores = housekeeping.stores_below(directory)
     runs = size = 0
     rows = []

@@ -40,7 +40,7 @@ def decide_command(
     out: OutOption = RESULTS,
     as_json: JsonOption = False,
 ) -> None:
-    """Add runs to the settings that undecided claims read, until each claim is decided."""
+    """Carry out `quiclab study decide`."""
     claimed = [study for study in find_all(name) if study.measures.claims]
     studies = [study for study in claimed if read_manifest(results_directory(study, out)) is not None]
     if absent := [study.name for study in claimed if study not in studies]:
@@ -93,7 +93,7 @@ def told(found: Decisions) -> str:
 def ablate_command(
     name: NameArgument, jobs: JobsOption = None, out: OutOption = RESULTS, as_json: JsonOption = False
 ) -> None:
-    """Make the runs that explanations of refuted claims rest on; `quiclab verify` says what they support."""
+    """Carry out `quiclab study ablate`."""
     found = needed(find_all(name))
     if not found:
         print(f"{name}: no claim has an ablation", file=sys.stderr)

@@ -44,7 +44,7 @@ def study_inspect_command(
     as_json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
-    """Run one setting again with recording on, and write an HTML report about its packets."""
+    """Carry out `quiclab study inspect`."""
     part = window_of(from_, to)
     study = one_study(name, seed)
     present = engines_here(study, study.chosen_engines(engines), engines)

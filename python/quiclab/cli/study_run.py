@@ -58,7 +58,7 @@ def run_command(
     max_runs: MaxRunsOption = MOST_RUNS,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a study; completed runs are reused."""
+    """Carry out `quiclab study run`."""
     name = request.study
     check_libraries("`quiclab study run`", "scipy")
     precision = None if adaptive in (None, VERDICTS) else share_of("--adaptive", adaptive)
@@ -96,7 +96,7 @@ def plan_command(
     as_json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
-    """Write the plan of a study, for `quiclab shard` on many machines, and count its runs."""
+    """Carry out `quiclab study plan`."""
     file = to or Path(f"{request.study.strip('/').replace('/', '-')}.plan.json")
     check_new(file, force, (), "--to")
     plans = [request.plan(study) for study in request.studies()]
@@ -112,7 +112,7 @@ def merge_command(
     out: OutOption = RESULTS,
     as_json: JsonOption = False,
 ) -> None:
-    """Join the shards of a plan in a results directory; a shard that lacks runs is named."""
+    """Carry out `quiclab study merge`."""
     request, plans = read_plans(file)
     check_libraries("`quiclab study merge`", "scipy")
     outcomes: dict[str, Outcome] = {}

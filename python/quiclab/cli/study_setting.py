@@ -76,11 +76,7 @@ def study_scenario_command(
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print one setting of a study as a scenario, to run and to vary it.
-
-    `quiclab study scenario validation/blind --only case=3 > case.toml`, then `quiclab run`, `quiclab sweep` and all
-    other commands that read scenarios.
-    """
+    """Carry out `quiclab study scenario`."""
     study = one_study(name, seed)
     engines, variants = study.chosen_engines(engine), study.chosen_variants(variant)
     for key in ("engine", "variant"):

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from quiclab._base.libraries import check_libraries
-from quiclab.cli.application import Application, Group, with_groups
+from quiclab.cli.application import with_groups
 from quiclab.cli.lane import LaneOptions
 from quiclab.cli.sweep_plan import DistributionOption, OutOption, PlanOptions, report_failures, show_results
-from quiclab.cli.sweep_shards import merge_command, plan_command
 from quiclab.cli.values import ExecutorOption, JobsOption, JsonOption, integer, share_of
-from quiclab.errors import StoppedError, nearest, unknown
+from quiclab.errors import StoppedError
 from quiclab.experiment.store import Store
 from quiclab.experiment.sweeps import Plan
 from quiclab.experiment.sweeps.adaptive import DEFAULT_MOST, most_seeds
@@ -23,6 +21,7 @@ from quiclab.experiment.sweeps.metrics import METRICS
 from quiclab.experiment.sweeps.plan import MAX_SEEDS
 from quiclab.experiment.sweeps.session import Session, cost_line
 from quiclab.report import show
+from quiclab.report.sweeps.figure import layout
 from quiclab.report.sweeps.output import check_directory
 from quiclab.scenario.tree import to_json
 
@@ -30,30 +29,6 @@ from quiclab.scenario.tree import to_json
 LONG_S = 20.0
 
 
-class RunByDefault(Group):
-    """The group of `quiclab sweep`: `run` is the command where no other is named."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put `run` before a word that is not the name of a command.
-
-        Raises
-        ------
-        RequestError
-            If it is a misspelled one, and no file.
-        """
-        word = args[0] if args else "-"
-        if word not in self.commands:
-            named = word[:1] != "-" and not ctx.resilient_parsing and not os.path.lexists(word)
-            if named and nearest(word, self.commands):
-                raise unknown("command", word, self.commands)
-            args = ["run", *args]
-        return super().parse_args(ctx, args)
-
-
-app = Application(cls=RunByDefault)
-
-
-@app.command("run")
 @with_groups
 def run_command(
     options: PlanOptions,
@@ -85,10 +60,7 @@ def run_command(
     lane: LaneOptions,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a scenario over the levels of factors, with many seeds.
-
-    `quiclab sweep plan`, `quiclab shard` and `quiclab sweep merge` do it on many machines.
-    """
+    """Carry out `quiclab sweep run`."""
     if list_metrics:
         rows = [{"name": item.name, "unit": item.unit, "meaning": item.meaning} for item in METRICS]
         if as_json:
@@ -103,8 +75,6 @@ def run_command(
     check_directory(directory)
     compared = None if compare is None else plan.design.compared(compare)
     if distribution:
-        from quiclab.report.sweeps.figure import layout  # noqa: PLC0415 - loads the chart library
-
         layout(plan, distribution)
     most = most_seeds(max_seeds, options.seeds, "--max-seeds")
     session = Session(plan, Store(directory), plan.executor(executor, jobs))
@@ -132,7 +102,3 @@ def show_cost(plan: Plan, session: Session, line: str) -> None:
     found = {"settings": len(plan.design.settings), "runs": plan.total, "runs_stored": plan.total - session.waiting}
     spent = session.probe.seconds if session.waiting else None
     print(to_json({"schema": "quiclab.cost/1", **found, "seconds_of_first_run": spent, "estimate": line}))
-
-
-app.command("plan")(plan_command)
-app.command("merge")(merge_command)

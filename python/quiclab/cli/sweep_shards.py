@@ -30,7 +30,7 @@ def plan_command(
     as_json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
-    """Check a sweep and write its plan, for `quiclab shard` on many machines."""
+    """Carry out `quiclab sweep plan`."""
     check_libraries("`quiclab sweep plan`", "scipy")
     plan = options.plan()
     file = to or plan.file.with_suffix(".plan.json")
@@ -48,7 +48,7 @@ def merge_command(
     distribution: DistributionOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Join the shards of a plan: table, figures and page; a shard that lacks runs is named."""
+    """Carry out `quiclab sweep merge`."""
     plan = plan_file.plan_of(shards.read_plan(file, plan_file.KIND)[1])
     directory = out or Path("results") / "sweeps" / plan.file.stem
     check_directory(directory)

@@ -11,24 +11,20 @@ import typer
 from quiclab._base.files import write_atomically
 from quiclab._base.libraries import check_libraries
 from quiclab._base.native import MAX_SEED
-from quiclab.cli.application import Application
 from quiclab.cli.output import ForceOption, check_new, make_directory
 from quiclab.cli.values import JsonOption, bits_per_second, integer, nanoseconds
 from quiclab.errors import RequestError, unexpected
-from quiclab.report import show
+from quiclab.report import figures, show
 from quiclab.report.summary import text as cell
 from quiclab.scenario.tree import to_json
-from quiclab.sources.traces import library, model
+from quiclab.sources.traces import figure, library, model
 from quiclab.sources.traces.dataset import read_dataset
 from quiclab.sources.traces.describe import statistics
 from quiclab.sources.traces.trace import Trace, read, write
 
 NS_PER_S = 10**9
 
-app = Application(no_args_is_help=True)
 
-
-@app.command("generate")
 def generate_command(
     out: Annotated[Path, typer.Option(metavar="FILE", help="Output file.")],
     mean: Annotated[str, typer.Option(metavar="RATE", help="Mean rate.")] = "4.5 Mbit/s",
@@ -38,7 +34,7 @@ def generate_command(
     as_json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
-    """Make a synthetic cellular trace (docs/traces.md has the model)."""
+    """Carry out `quiclab trace generate`."""
     mean_bps = bits_per_second("--mean", mean)
     duration_ns = nanoseconds("--duration", duration)
     trace = model.generate(mean_bps, duration_ns, nanoseconds("--step", step), seed)
@@ -47,7 +43,6 @@ def generate_command(
     summary(trace, out, as_json)
 
 
-@app.command("import")
 def import_command(
     file: Annotated[Path, typer.Argument(metavar="DATASET.csv", help="File of the 4G data set (Raca et al.).")],
     start: Annotated[str, typer.Option(metavar="TIME", help="Start of the trace within the file.")] = "0 s",
@@ -59,7 +54,7 @@ def import_command(
     as_json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
-    """Turn a file of the 4G data set into a trace."""
+    """Carry out `quiclab trace import`."""
     if (out is None) == (install is None):
         raise RequestError("expected either --out FILE or --install NAME, such as lte")
     start_s, duration_s = whole_seconds("--start", start), whole_seconds("--duration", duration)
@@ -77,7 +72,6 @@ def import_command(
     summary(trace, target, as_json)
 
 
-@app.command("show")
 def show_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A trace of format csv.")],
     picture: Annotated[
@@ -86,14 +80,11 @@ def show_command(
     as_json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
-    """Print the statistics of a trace, and draw it."""
+    """Carry out `quiclab trace show`."""
     if picture is not None and picture.suffix not in (".svg", ".png"):
         raise unexpected("--figure", "a file name that ends with `.svg` or `.png`", picture)
     trace = read(file)
     if picture is not None:
-        from quiclab.report import figures  # noqa: PLC0415 - loads the chart library
-        from quiclab.sources.traces import figure  # noqa: PLC0415 - as above
-
         check_libraries("`--figure`")
         check_new(picture, force, [file], "--figure")
         spec = figure.specification(trace)

@@ -1,5 +1,6 @@
-"""The forms of the kernel lane: names that the command line lists without loading the lane."""
+"""The forms of the kernel lane, and the files of a run: names that the command line needs without loading the lane."""
 
+from collections.abc import Iterable
 from typing import Final, Literal, get_args
 
 Clock = Literal["real", "virtual"]
@@ -12,3 +13,19 @@ Certificate = Literal[
 DEFAULT_CERTIFICATE: Final[Certificate] = "ed25519"
 CLOCKS, EMULATIONS, DELAY_STAGES = get_args(Clock), get_args(Emulation), get_args(DelayStage)
 CERTIFICATES = get_args(Certificate)
+#: Job of a run in its directory, and the folder of its tables.
+JOB_FILE, TABLES = "job.json", ".tables"
+#: Endings of what a program of a flow leaves there: its report, and its output.
+REPORTS = ("json", "out", "err")
+
+
+def key_log(flow: str) -> str:
+    """Return the name of the key log of a flow in the directory of its run."""
+    return f"{flow}.keys"
+
+
+def files_of(flows: Iterable[str]) -> set[str]:
+    """Return the names of the files that the programs of flows leave in the directory of a run."""
+    names = list(flows)
+    reports = {f"{flow}.{role}.{kind}" for flow in names for role in ("client", "server") for kind in REPORTS}
+    return {JOB_FILE, TABLES, *reports, *map(key_log, names)}

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import RequestError, unexpected
 from quiclab.lane.adapter import certificate_words
+from quiclab.lane.choices import key_log
 from quiclab.lane.commands import check_ends, commands
-from quiclab.lane.keylog import VARIABLE, key_log
+from quiclab.lane.keylog import VARIABLE
 from quiclab.result.recordings import ENDS
 from quiclab.scenario.quantity import seconds
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from quiclab.scenario import Scenario
 
 JOB_SCHEMA = "quiclab.job/1"
-JOB_FILE = "job.json"
 #: Of each network namespace. No memory of earlier connections, and IPv4 only, as in reference/kernel.
 SYSCTLS = {
     "net.ipv6.conf.all.disable_ipv6": "1",

@@ -11,6 +11,7 @@ import shutil
 import struct
 from typing import TYPE_CHECKING, Final
 
+from quiclab.lane.choices import key_log
 from quiclab.result.recordings import ENDS
 
 if TYPE_CHECKING:
@@ -24,11 +25,6 @@ _SECTION, _INTERFACE, _SECRETS = 0x0A0D0D0A, 1, 10
 _TLS_KEY_LOG = 0x544C534B
 #: Type and length of a block; the length is repeated at its end.
 _HEAD = struct.Struct("<II")
-
-
-def key_log(flow: str) -> str:
-    """Return the name of the key log of a flow in the directory of its run."""
-    return f"{flow}.keys"
 
 
 def embed(directory: Path, flow: str) -> bool:

@@ -25,15 +25,25 @@ from quiclab.errors import QuiclabError
 from quiclab.lane import frames
 from quiclab.lane.adapter import Adapter, load_adapters
 from quiclab.lane.adapter_plan import GuestPlan
-from quiclab.lane.choices import DEFAULT_CERTIFICATE, Certificate, Clock, DelayStage, Emulation
+from quiclab.lane.choices import (
+    DEFAULT_CERTIFICATE,
+    JOB_FILE,
+    REPORTS,
+    TABLES,
+    Certificate,
+    Clock,
+    DelayStage,
+    Emulation,
+    key_log,
+)
 from quiclab.lane.collect import Report, collect, received_file
-from quiclab.lane.job import JOB_FILE, check_programs, extra_s, make_job, stack_of, stacks_of
+from quiclab.lane.job import check_programs, extra_s, make_job, stack_of, stacks_of
 from quiclab.lane.kernel.cache import newest_kernel
 from quiclab.lane.kernel.programs import live_program
 from quiclab.lane.kernel.virtual import GUEST_DIRECTORY, MEMORY, boot
 from quiclab.lane.kernel.watch import watch
-from quiclab.lane.keylog import embed, key_log
-from quiclab.lane.tables import TABLES, read_tables
+from quiclab.lane.keylog import embed
+from quiclab.lane.tables import read_tables
 from quiclab.result import RunResult
 from quiclab.result.delivered import check_delivered
 from quiclab.result.recordings import ENDS, RESULT_FILE
@@ -41,7 +51,6 @@ from quiclab.result.series import summary, values_of
 from quiclab.scenario import Scenario
 from quiclab.scenario.quantity import seconds
 
-REPORTS = ("json", "out", "err")
 #: Seconds for setting up and for collecting, beyond the duration of the scenario.
 MARGIN_S = 60.0
 #: Variables that programs get from the user in real time: no proxies or tuning of libraries, as in a guest.

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab._base.files import write_atomically
 from quiclab.errors import not_one_of
-from quiclab.lane.job import JOB_FILE, JOB_SCHEMA, SYSCTLS
+from quiclab.lane.choices import JOB_FILE
+from quiclab.lane.job import JOB_SCHEMA, SYSCTLS
 from quiclab.lane.kernel.programs import live_program
 from quiclab.result.recordings import RESULT_FILE
 

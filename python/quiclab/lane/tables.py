@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING
 
 from quiclab._base.libraries import pl
 from quiclab.errors import QuiclabError
+from quiclab.lane.choices import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-
-#: Folder of the tables in the directory of a run.
-TABLES = ".tables"
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 
-from quiclab._base.libraries import vl_convert
+from quiclab._base.libraries import jinja2, vl_convert
 from quiclab._base.native import extension
+from quiclab.errors import lower_first
 from quiclab.report.figures.theme import DARK, LIGHT
 from quiclab.report.interaction import interactive
-from quiclab.result.formats import between, figures, lower_first, percent, places, share, signed, spread
+from quiclab.result.formats import between, figures, percent, places, share, signed, spread
 from quiclab.study import with_unit
 from quiclab.study.claims import Verdict
 
@@ -34,12 +34,12 @@ HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)</h2>')
 
 
 @cache
-def environment() -> Environment:
+def environment() -> jinja2.Environment:
     """Return the templates, with their filters."""
-    found = Environment(
-        loader=PackageLoader("quiclab", "report/templates"),
-        autoescape=select_autoescape(default=True, default_for_string=True),
-        undefined=StrictUndefined,
+    found = jinja2.Environment(
+        loader=jinja2.PackageLoader("quiclab", "report/templates"),
+        autoescape=jinja2.select_autoescape(default=True, default_for_string=True),
+        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
-from quiclab.result.formats import figures, lower_first, percent, share
+from quiclab.errors import lower_first
+from quiclab.result.formats import figures, percent, share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from quiclab._base.libraries import alt
+from quiclab.report.figures.panel_chart import chart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -51,8 +52,6 @@ def panels(shown: Sequence[Panel], x: str = "Time [s]") -> alt.VConcatChart:
     x
         Title of the horizontal axis, with its unit.
     """
-    from quiclab.report.figures.panel_chart import chart  # noqa: PLC0415 - loads the chart library
-
     return chart(shown, x)
 
 

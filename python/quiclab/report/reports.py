@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from quiclab.report.study_page import write_page
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
@@ -60,8 +62,6 @@ def write_report(evaluation: Evaluation, engine: str) -> Report:
     directory = evaluation.directory
 
     def write() -> dict[str, Any]:
-        from quiclab.report.study_page import write_page  # noqa: PLC0415 - loads the chart library
-
         written = write_page(evaluation, engine, files_of_last(evaluation, engine))
         return {**written, "times": _times(directory, written["files"])}
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from quiclab._base.libraries import rich
 from quiclab.report.summary import text
 from quiclab.result.formats import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from rich.console import Console
-    from rich.table import Table
 
     from quiclab.experiment.sweeps.metrics import Measure
     from quiclab.result import RunResult
@@ -19,20 +17,17 @@ if TYPE_CHECKING:
     from quiclab.study.multiverse import Row
 
 
-def console() -> Console:
+def console() -> rich.console.Console:
     """Return a console on stdout; lines are cut at the terminal only."""
-    from rich.console import Console  # noqa: PLC0415 - it takes a tenth of a second, and JSON requires none
-
-    plain = Console(highlight=False, markup=False, soft_wrap=False)
-    return plain if plain.is_terminal else Console(highlight=False, markup=False, width=160)
+    plain = rich.console.Console(highlight=False, markup=False, soft_wrap=False)
+    return plain if plain.is_terminal else rich.console.Console(highlight=False, markup=False, width=160)
 
 
-def table(title: str, columns: Iterable[str], left: int = 1) -> Table:
+def table(title: str, columns: Iterable[str], left: int = 1) -> rich.table.Table:
     """Return an empty table; the first `left` columns are texts, the others numbers."""
-    from rich import box  # noqa: PLC0415 - as above
-    from rich.table import Table  # noqa: PLC0415 - as above
-
-    result = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    result = rich.table.Table(
+        title=title, title_justify="left", title_style="bold", box=rich.box.SIMPLE_HEAD, pad_edge=False
+    )
     for index, column in enumerate(columns):
         result.add_column(column, justify="left" if index < left else "right", overflow="fold")
     return result
@@ -163,7 +158,7 @@ def _key(option: Mapping[str, Any]) -> tuple[Any, Any]:
     return option["option"], option["meaning"]
 
 
-def _options(columns: Sequence[str], options: Iterable[Mapping[str, Any]]) -> Table:
+def _options(columns: Sequence[str], options: Iterable[Mapping[str, Any]]) -> rich.table.Table:
     shown = table("", columns, left=4)
     for option in options:
         shown.add_row(*(text(option[key] or "(fixed)") for key in ("option", "meaning", "default", "source")))

@@ -24,6 +24,7 @@ from quiclab.errors import (
 from quiclab.result import windows
 from quiclab.result.metrics import Statistics, statistics
 from quiclab.result.shape import Shape, mismatch
+from quiclab.scenario import Scenario
 
 if TYPE_CHECKING:
     from quiclab.scenario import Scenario
@@ -273,8 +274,6 @@ class RunResult:
     @cached_property
     def scenario(self) -> Scenario:
         """The resolved scenario."""
-        from quiclab.scenario import Scenario  # noqa: PLC0415 - most results are read without it
-
         return Scenario.from_dict(self.data["scenario"])
 
     @cached_property

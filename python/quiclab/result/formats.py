@@ -19,11 +19,6 @@ OF_DEVIATION: Final = 2
 NOISE: Final = 1e-12
 
 
-def lower_first(text: str) -> str:
-    """Write a label within a sentence: its first letter is lower case, unless it begins an abbreviation."""
-    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
-
-
 def figures(value: float | None, digits: int = 2) -> str:
     """Write a number with some decimals; a dash for none."""
     return "–" if value is None or math.isnan(value) else f"{value:.{digits}f}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from quiclab._base.files import GZIP, is_compressed, unpack
@@ -71,8 +72,6 @@ def plain_file(path: Path) -> Iterator[Path]:
     if not is_compressed(path):
         yield path
         return
-    from tempfile import TemporaryDirectory  # noqa: PLC0415 - few runs need one
-
     with TemporaryDirectory(prefix="quiclab-gzip-") as folder:
         plain = Path(folder) / path.name.removesuffix(GZIP)
         unpack(path, plain)

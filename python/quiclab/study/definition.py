@@ -10,8 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quiclab.errors import RequestError, not_one_of, unknown
-from quiclab.result.formats import lower_first
+from quiclab.errors import RequestError, lower_first, not_one_of, unknown
 from quiclab.study.parts import BASE, Changes, Factor, Point, Value
 from quiclab.study.points import configurations_of, point_of
 

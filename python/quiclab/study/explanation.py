@@ -12,13 +12,13 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from quiclab._base.libraries import jinja2
 from quiclab.result.formats import figures, percent, share, signed
 from quiclab.study.findings import NotMeasuredError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jinja2 import Environment
 
 PLACEHOLDER = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 #: Where a sentence ends; one with a value that is missing has `HOLE` in it.
@@ -28,11 +28,11 @@ FILTERS = {"figures": figures, "signed": signed, "percent": percent, "share": sh
 
 
 @cache
-def environment() -> Environment:
+def environment() -> jinja2.Environment:
     """Return the language of placeholders, which that of generated documents is, too."""
-    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - loading takes a tenth of a second
-
-    found = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, trim_blocks=True)  # noqa: S701 - text
+    found = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, autoescape=False, keep_trailing_newline=True, trim_blocks=True
+    )
     found.filters |= FILTERS
     return found
 

@@ -8,6 +8,7 @@ from typing import Any
 from quiclab.result import RunResult
 from quiclab.scenario.quantity import bits_per_second
 from quiclab.study import Changes, Engine, Factor, Figure, Measures, Metric, Model, Study, Table, Value, Variant
+from quiclab.study.published import csv_rows
 from quiclab_studies.dual_connectivity.common import (
     CONFIGURATIONS,
     ENGINES,
@@ -85,8 +86,6 @@ def rows_where(**wanted: str) -> Callable[[Path], Sequence[Mapping[str, str]]]:
     """Read the rows of a published table that have these values."""
 
     def read(path: Path) -> Sequence[Mapping[str, str]]:
-        from quiclab.study.published import csv_rows  # noqa: PLC0415 - studies are loaded before results are
-
         return [row for row in csv_rows(path) if all(row[column] == value for column, value in wanted.items())]
 
     return read

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from quiclab.report.figures.theme import COLOURS, NEUTRAL, WIDTH, empty_chart
 from quiclab.result import RunResult
 from quiclab.study.libraries import alt
 
@@ -85,8 +86,6 @@ def rows_of(packets: pl.DataFrame) -> tuple[list[dict[str, object]], Event | Non
 
 def draw(results: Mapping[str, RunResult]) -> alt.TopLevelMixin:
     """Draw the packets around the first expiry of t-Reordering."""
-    from quiclab.report.figures.theme import COLOURS, NEUTRAL, WIDTH, empty_chart  # noqa: PLC0415 - as above
-
     [result] = results.values()
     rows, event = rows_of(result.packets)
     if event is None:

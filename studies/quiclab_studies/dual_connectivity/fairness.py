@@ -9,6 +9,7 @@ from pathlib import Path
 from quiclab.result import RunResult
 from quiclab.study import Assumption, Changes, Engine, Factor, Figure, Measures, Metric, Study, Table, Value, Variant
 from quiclab.study.criteria import Criterion
+from quiclab.study.published import read_published
 from quiclab_studies.dual_connectivity.alone import (
     BANDWIDTH,
     BATCH,
@@ -212,8 +213,6 @@ def percent(row: Mapping[str, str], end: str, total_mbps: float) -> str:
 
 def shares_within(identity: str, study: Study) -> Study:
     """Add the criterion that each flow's share is within two percentage points of the published one."""
-    from quiclab.study.published import read_published  # noqa: PLC0415 - studies are loaded before results are
-
     rows = read_published(replace(study, file=Path(__file__)), "share_percent")
     reference = {row.key: row.summary.mean for row in rows}
     criterion = Criterion(

@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from quiclab.study.libraries import np
+from quiclab.study.libraries import np, special
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,8 +85,6 @@ def jitter_hold_s(deviation_s: float, rate_packets_per_s: float) -> float:
     float
         z sigma [s], at least 0.
     """
-    from scipy.special import log_ndtr  # noqa: PLC0415 - takes a third of a second to load
-
     if deviation_s <= 0.0:
         return 0.0
     reach = 6.0  # deviations: nothing is later
@@ -94,7 +92,7 @@ def jitter_hold_s(deviation_s: float, rate_packets_per_s: float) -> float:
     low, high = 0.0, reach
     for _ in range(16):
         z = (low + high) / 2
-        low, high = (z, high) if float(log_ndtr(z + steps).sum()) < -math.log(2.0) else (low, z)
+        low, high = (z, high) if float(special.log_ndtr(z + steps).sum()) < -math.log(2.0) else (low, z)
     return deviation_s * low
 
 

@@ -21,6 +21,7 @@ from quiclab.study import (
     Value,
     Variant,
 )
+from quiclab.study.published import csv_rows
 from quiclab_studies.dual_connectivity.alone import DROPS, EXPIRIES, THROUGHPUT
 from quiclab_studies.dual_connectivity.common import (
     ASSUMPTIONS,
@@ -173,8 +174,6 @@ def of_one_link(changes: Changes) -> Changes:
 
 def read_proxy(path: Path) -> Sequence[Mapping[str, str]]:
     """Read Table 5.1; it does not name the configuration."""
-    from quiclab.study.published import csv_rows  # noqa: PLC0415 - studies are loaded before results are
-
     return [{"configuration": DEFAULT_BUFFER.name, **row} for row in csv_rows(path)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quiclab.study import Model, Table, Value
+from quiclab.study.published import csv_rows
 from quiclab_studies.pacing.common import SOURCE
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ CYCLE = {1.25: 1, 1.0: 6, 0.75: 1}
 
 def frames(path: Path) -> Sequence[Mapping[str, str]]:
     """Return the rows of Table 6.1: intervals of evenly spaced frames."""
-    from quiclab.study.published import csv_rows  # noqa: PLC0415 - studies are loaded before results are
-
     return [
         {
             **row,
@@ -37,8 +36,6 @@ def frames(path: Path) -> Sequence[Mapping[str, str]]:
 
 def clusters(path: Path) -> Sequence[Mapping[str, str]]:
     """Return the measured rows of Table 6.3: shares of the intervals around those of the gains."""
-    from quiclab.study.published import csv_rows  # noqa: PLC0415
-
     return [
         {
             **row,
@@ -66,8 +63,6 @@ TYPICAL = ("typical", "typical_without_loss", "most_common")
 
 def utilised(path: Path) -> Sequence[Mapping[str, str]]:
     """Return the utilisations that the text has as numbers; limits are in the claims."""
-    from quiclab.study.published import csv_rows  # noqa: PLC0415
-
     names = {**TEXT, "slowest_quic": "aioquic"}
     return [
         {
@@ -84,8 +79,6 @@ def utilised(path: Path) -> Sequence[Mapping[str, str]]:
 
 def acknowledged(path: Path) -> Sequence[Mapping[str, str]]:
     """Return the packets of a typical ACK, the middle of what is printed, and the part of duplicates."""
-    from quiclab.study.published import csv_rows  # noqa: PLC0415
-
     found: dict[tuple[str, str], dict[str, str]] = {}
     for row in csv_rows(path):
         statistic, rate = row["statistic"], row["bottleneck_rate_mbps"]

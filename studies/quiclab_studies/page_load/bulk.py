@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from quiclab.study import Configuration, Factor, Metric, Table, Value
+from quiclab.study.published import csv_rows
 from quiclab_studies.page_load.common import (
     BRIDGE_RTT_MS,
     BROWSER,
@@ -108,8 +109,6 @@ THROUGHPUT = Metric("throughput_mbps", "Throughput", "Mbit/s", throughput_mbps, 
 
 def read_fairness(path: Path) -> Sequence[Mapping[str, str]]:
     """Return the rows of Tables 4.1 and 4.2 with the columns of the study."""
-    from quiclab.study.published import csv_rows  # noqa: PLC0415 - studies are loaded before results are
-
     seen: Counter[str] = Counter()
     rows = []
     for row in [*csv_rows(path), *csv_rows(path.with_name("table_4_2_fairness_bbr.csv"))]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from quiclab.scenario.quantity import megabits_per_second, milliseconds
 from quiclab.study import Changes, Configuration, Engine, Factor, Metric, Table, Value
+from quiclab.study.published import csv_rows
 from quiclab.study.ran import option_of, profile_of, stack_of
 
 if TYPE_CHECKING:
@@ -255,8 +256,6 @@ def table(name: str, *numbers: int) -> Table:
 
 def read(path: Path, numbers: Sequence[int]) -> Sequence[Mapping[str, str]]:
     """Return the rows of the published tables of these numbers with the columns of the study."""
-    from quiclab.study.published import csv_rows  # noqa: PLC0415 - studies are loaded before results are
-
     files = [file for number in numbers if (file := path.with_name(f"table_b{number:02}_plt.csv")).exists()]
     networks = {value: name for name, value in NETWORKS.items()}
     rows = []

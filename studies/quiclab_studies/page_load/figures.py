@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from quiclab.report.figures.theme import COLOURS, of_rows
 from quiclab.report.panels import Line, panel_per_run
 from quiclab.result.series import phases as phase_names
 from quiclab.study import Figure, HeatMap, Value, View
@@ -79,8 +80,6 @@ ROW = 36
 
 def rates_beside(evaluation: Evaluation, engine: str) -> alt.TopLevelMixin:
     """Draw the rate of each flow, a row for each scenario; hollow marks are published means."""
-    from quiclab.report.figures.theme import COLOURS, of_rows  # noqa: PLC0415 - the same
-
     labels = evaluation.study.design.labels
     rows = [
         {

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from quiclab.study import Table
+from quiclab.study.published import csv_rows
 
 FILE = "tunnel/reference/prose_results.csv"
 NETWORKS = {"homogeneous": "homo", "heterogeneous": "hetero"}
@@ -26,8 +27,6 @@ RELATIVE = {"decrease of end-to-end latency": ("rtt_ms", -1), "increase of mean 
 
 def read(test: str, path: Path) -> Sequence[Mapping[str, str]]:
     """Return a row for each setting of a test that has printed numbers; a number that is not printed is empty."""
-    from quiclab.study.published import csv_rows  # noqa: PLC0415 - studies are loaded before results are
-
     found: dict[tuple[str, str, str], dict[str, float]] = {}
     lines = [line for line in csv_rows(path) if line["test"] == test and line["value"]]
     for line in lines:

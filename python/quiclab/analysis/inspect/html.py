@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from quiclab._base.native import extension
 from quiclab.analysis.inspect.view import SCHEMA
+from quiclab.report.html import environment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,8 +42,6 @@ def render(sides: Sequence[Side]) -> str:
     sides
         The runs, from left to right.
     """
-    from quiclab.report.html import environment  # noqa: PLC0415 - only here
-
     colours = {name: colour for name, colour, _ in extension().phases()}
     document = {"schema": SCHEMA, "phases": colours, "sides": [item.data for item in sides]}
     return (

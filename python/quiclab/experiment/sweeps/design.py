@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from quiclab._base.libraries import np, pl
+from quiclab._base.libraries import np, pl, qmc
 from quiclab.errors import RequestError, unexpected, unknown
 from quiclab.experiment.sweeps.factors import Cell, Factor, Level, check_apart, parse
 
@@ -220,8 +220,6 @@ def _points(factors: Sequence[Factor], sample: str) -> np.ndarray:
         raise unexpected("--sample", "a power of 2 after sobol, whose points are balanced then", sample)
     if not factors:
         raise RequestError("--sample needs a factor: --vary PATH=A..B")
-    from scipy.stats import qmc  # noqa: PLC0415 - takes a second to load
-
     sampler: Any = getattr(qmc, SAMPLERS[found[1]])(d=len(factors), rng=SEED)
     points: np.ndarray = sampler.random(count)
     return points

@@ -14,6 +14,8 @@ from quiclab.experiment.store import Store
 from quiclab.experiment.sweeps.adaptive import most_seeds
 from quiclab.experiment.sweeps.plan import Plan
 from quiclab.experiment.sweeps.session import Session
+from quiclab.report.figures import declaration, to_svg
+from quiclab.report.sweeps.figure import chart
 from quiclab.scenario import Scenario, tree
 
 if TYPE_CHECKING:
@@ -94,8 +96,6 @@ class SweepResult:
         RequestError
             If the sweep has no such metric, or no such figure.
         """
-        from quiclab.report.sweeps.figure import chart  # noqa: PLC0415 - loads the chart library
-
         name = metric or self.metrics[0]
         if name not in self.metrics:
             raise unknown("metric", name, self.metrics, "metric")
@@ -104,8 +104,6 @@ class SweepResult:
 
     def _repr_html_(self) -> str:
         """Return table and figures for a notebook."""
-        from quiclab.report.figures import declaration, to_svg  # noqa: PLC0415 - loads the chart library
-
         figures = "".join(to_svg(declaration(self.plot(name))) for name in self.metrics)
         table: str = self.settings._repr_html_()
         return figures + table

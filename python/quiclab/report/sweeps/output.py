@@ -10,6 +10,10 @@ from quiclab._base.made import check, write_files
 from quiclab.errors import RequestError
 from quiclab.experiment.store import SHARDS
 from quiclab.experiment.table import FAILED
+from quiclab.report import figures
+from quiclab.report.html import drawing, environment, with_contents
+from quiclab.report.sweeps import difference_map
+from quiclab.report.sweeps.figure import caption, most_runs, specification
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,11 +59,6 @@ def write(tables: Tables, directory: Path, command: str, *, distribution: bool =
 
     `distribution` asks for figures of the distribution over runs, where names vary.
     """
-    from quiclab.report import figures  # noqa: PLC0415 - loads the chart library
-    from quiclab.report.html import drawing, environment, with_contents  # noqa: PLC0415 - as above
-    from quiclab.report.sweeps import difference_map  # noqa: PLC0415 - as above
-    from quiclab.report.sweeps.figure import caption, most_runs, specification  # noqa: PLC0415 - as above
-
     plan = tables.plan
     files = {RUNS: parquet_bytes(tables.runs), SETTINGS: tables.settings.write_csv().encode()}
     if tables.compared is not None:

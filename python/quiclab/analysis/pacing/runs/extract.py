@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab._base.libraries import np, pl
 from quiclab.analysis.pacing.runs import windows
+from quiclab.analysis.pacing.runs.captures import acknowledgements
 from quiclab.analysis.pacing.runs.over_time import half_widths, over_time
 from quiclab.analysis.pacing.runs.taps import ETHERNET_BYTES, of_flow
 from quiclab.errors import QuiclabError
@@ -57,8 +58,6 @@ def main_flow(result: RunResult, directory: Path) -> dict[str, Any]:
         settings = {**common, **own}
         found = of_flow(result, "main", settings=settings)
         if kernel:
-            from quiclab.analysis.pacing.runs.captures import acknowledgements  # noqa: PLC0415 - of the kernel lane alone
-
             found |= acknowledgements(directory / "main.sender.pcapng", settings)
         return found
 
