@@ -10,7 +10,7 @@ import pytest
 
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.experiment.own_code import own_code
-from quiclab.study import Metric, Study
+from quiclab.study import Metric, Study, registry
 from quiclab.study.check import check_study
 from quiclab.study.claims import Claim
 from quiclab.study.findings import Grid, Sample
@@ -95,3 +95,11 @@ def test_a_study_file_without_studies_says_what_it_lacks(tmp_path: Path, monkeyp
     monkeypatch.setenv("QUICLAB_STUDIES", str(folder))
     with pytest.raises(RequestError, match=r"mine\.py: STUDIES: expected a tuple of studies"):
         studies()
+
+
+def test_without_any_distribution_of_studies_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("QUICLAB_STUDIES", raising=False)
+    monkeypatch.setattr(registry, "_entry_points", tuple)
+    for name in (None, "tunnel"):
+        with pytest.raises(QuiclabError, match="pip install quiclab-studies"):
+            registry.find_all(name)
