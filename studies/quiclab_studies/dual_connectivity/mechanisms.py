@@ -81,9 +81,11 @@ def events_per_1000(result: RunResult) -> float:
 
 
 def spurious_share(result: RunResult) -> float:
-    """Share of the packets declared lost that were acknowledged after all; NaN without losses."""
+    """Share of the packets declared lost that were acknowledged after all; NaN without losses, or if not counted."""
     sender = result.flows["dc"].sender
-    return float(sender["spurious_losses"] / sender["lost_packets"]) if sender["lost_packets"] else math.nan
+    return (
+        float(sender.get("spurious_losses", math.nan) / sender["lost_packets"]) if sender["lost_packets"] else math.nan
+    )
 
 
 def reordered_per_1000(result: RunResult) -> float:
