@@ -4,7 +4,7 @@
 //! - [`inspect`]: summary of a qlog file of any stack, as a JSON document.
 //! - [`packets`]: packets of any capture or qlog file, one after the other; [`pacing`]: how they are spaced and acknowledged.
 //! - [`pcapng`]: packets at vantage points, with the TLS secrets, for Wireshark; [`capture`]: one per
-//! endpoint.
+//!   endpoint.
 //!
 //! Virtual time starts at [`EPOCH_UNIX_SECONDS`] in every format that needs calendar time, so that the qlog
 //! file and the capture of a run align.
