@@ -258,8 +258,11 @@ AT_CAPACITY = 0.95
 
 
 def link_rates(result: RunResult, link: str) -> list[float]:
-    """Rate of a link in bins of 10 ms over the first 3 s after the handshake [part of its capacity]."""
-    start = float(result.flows["dc"].sender["handshake_complete_ms"]) / 1e3
+    """Rate of a link in bins of 10 ms over the first 3 s after the handshake [part of its capacity].
+
+    Empty if the stack does not report the end of the handshake.
+    """
+    start = float(result.flows["dc"].sender.get("handshake_complete_ms", math.nan)) / 1e3
     rows = result.series.filter((result.series["element"] == link) & (result.series["metric"] == "sent_bytes"))
     bytes_at = dict(zip(rows["time_s"].to_list(), rows["value"].to_list(), strict=True))
     times = [time for time in bytes_at if start <= time <= start + FIRST_S + BIN_S]
@@ -270,19 +273,22 @@ def link_rates(result: RunResult, link: str) -> list[float]:
 def both_busy(result: RunResult) -> float:
     """Share of the bins in which both links carry more than half their rate."""
     pairs = list(zip(link_rates(result, "down1"), link_rates(result, "down2"), strict=True))
-    return sum(one > 0.5 and other > 0.5 for one, other in pairs) / len(pairs)
+    return mean([one > 0.5 and other > 0.5 for one, other in pairs])
 
 
 def utilisation(result: RunResult, link: str) -> float:
     """Mean rate of a link, of its capacity."""
-    found = link_rates(result, link)
-    return math.fsum(found) / len(found)
+    return mean(link_rates(result, link))
 
 
 def bins_at_capacity(result: RunResult, link: str) -> float:
     """Share of the bins in which a link carries 95 % of its rate or more."""
-    found = link_rates(result, link)
-    return sum(rate >= AT_CAPACITY for rate in found) / len(found)
+    return mean([rate >= AT_CAPACITY for rate in link_rates(result, link)])
+
+
+def mean(values: Sequence[float]) -> float:
+    """Arithmetic mean; NaN of nothing."""
+    return math.fsum(values) / len(values) if values else math.nan
 
 
 def monitored_configuration(name: str, label: str, changes: Changes) -> Configuration:
