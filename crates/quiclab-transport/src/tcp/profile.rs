@@ -273,7 +273,7 @@ mod tests {
                 "on",
             ),
             change(
-                "What is out of order tells the size of segments and the memory of a packet, too",
+                "Data out of order also show the size of segments and the memory of a packet",
                 "off",
                 "on",
             ),
