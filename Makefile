@@ -222,6 +222,7 @@ endif
 
 .PHONY: wheel
 wheel: setup ## the wheels of quiclab and of its studies, in dist; then: python tools/try_wheel.py dist/*.whl
+	rm -f dist/quiclab*.whl
 	VIRTUAL_ENV=$(CURDIR)/.venv $(RUN)/maturin build --quiet --release --out dist
 	$(UV) build --quiet --wheel --package quiclab-studies --out-dir dist
 

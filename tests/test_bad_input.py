@@ -346,7 +346,7 @@ def test_a_long_line_is_shown_in_part() -> None:
 def error_of(arguments: list[str]) -> RequestError:
     """Run the command line in this process and return the error that it ends with."""
     with pytest.raises(RequestError) as error:
-        cli.application(arguments[0])(args=arguments, standalone_mode=False)
+        cli.application(*arguments[:2])(args=arguments, standalone_mode=False)
     return error.value
 
 

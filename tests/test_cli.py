@@ -444,3 +444,10 @@ def test_the_help_of_a_command_is_the_same_if_it_is_not_loaded(name: str) -> Non
         helps.append(group.commands[name].help)
     listed: dict[str, Part | Group] = {**COMMANDS, **GROUPS}
     assert helps == [listed[name].help] * 2
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_a_command_behind_two_dashes_is_loaded(name: str) -> None:
+    command = next(iter(GROUPS[name].commands))
+    assert cli.first_words([name, "--", command]) == [name, command]
+    assert cli.first_words(["--", name, command]) == [name, command]

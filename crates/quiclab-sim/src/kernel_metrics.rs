@@ -104,9 +104,13 @@ quiclab_core::metrics! {
     }
 
     /// Reports of programs.
-    pub static PROGRAM: ProgramMetrics = "client, program of the kernel lane" {
+    pub static PROGRAM: ProgramMetrics = "endpoint, program of the kernel lane" {
         /// From the start of the client to the end of the handshake.
         handshake_ms: Time, End;
+        /// Payloads of UDP sent.
+        bytes_sent: Counter, End;
+        /// Largest payload of UDP that the path takes, as the program knows it.
+        datagram_size_bytes: Gauge, End;
         /// Version of HTTP, as curl reports it.
         http_version: Gauge, End;
         /// Goodput, as iperf3 reports it.

@@ -50,7 +50,7 @@ def extension() -> ModuleType:
         return importlib.import_module("quiclab._quiclab")
     except ImportError as error:
         raise QuiclabError(
-            f"the extension quiclab._quiclab cannot be loaded ({error}); build it with `uv sync` or `maturin develop`"
+            f"the extension quiclab._quiclab cannot be loaded ({error}); build it with `make setup` or `uv sync`"
         ) from error
 
 

@@ -77,11 +77,12 @@ def first_words(given: Sequence[str]) -> Sequence[str]:
         words = (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()[1:]
     while words and words[0].startswith("-"):
         del words[0]
-    return words[:2]
+    return [word for word in words[:3] if word != "--"][:2]
 
 
 def not_loaded() -> None:
-    """Do nothing: the help requires a function for a command that is not loaded."""
+    """Stand for a command that is not loaded: the help requires a function."""
+    raise AssertionError("the command that was named is not loaded")
 
 
 def print_version(wanted: bool) -> None:

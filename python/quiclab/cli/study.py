@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -28,10 +28,6 @@ from quiclab.study.manifest import MANIFEST
 from quiclab.study.multiverse import multiverse
 from quiclab.study.plan import RESULTS, available_engines, results_directory
 from quiclab.study.registry import find_all
-
-if TYPE_CHECKING:
-    pass
-
 
 FORMATS = ("table", "csv", "json")
 

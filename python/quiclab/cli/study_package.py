@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from quiclab._base.libraries import check_libraries
 from quiclab.cli.output import show_written
@@ -16,9 +15,6 @@ from quiclab.study import Study
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.plan import RESULTS, sweep_command
 from quiclab.study.registry import find_all
-
-if TYPE_CHECKING:
-    pass
 
 
 def package_command(name: NameArgument, out: OutOption = RESULTS, as_json: JsonOption = False) -> None:

@@ -74,7 +74,7 @@ def run_command(
         outcomes[study.name] = with_results(plan, request, out, make)
 
     for_each(request.studies(), action)
-    if adaptive is not None:
+    if adaptive is not None and not any(outcome.failed for outcome in outcomes.values()):
         rounds = Rounds(request.studies(), out, partial(say, name), max_runs, executor, jobs)
         if precision is None:
             found, outcome = rounds.decide()

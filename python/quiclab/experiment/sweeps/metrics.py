@@ -28,8 +28,12 @@ if TYPE_CHECKING:
 
 #: Ends of a flow, as results name them.
 ENDS: Final = ("sender", "receiver")
+#: Beginnings of the names of elements that are ends of flows.
+OF_ENDS: Final = ("endpoint", "client", "sender", "receiver", "either end")
 #: Interval of the samples that percentiles over time are of, where the scenario has none.
 SERIES_INTERVAL: Final = "10 ms"
+#: Unit of shares, which axes do not show.
+SHARE: Final = "0 to 1"
 EVERYTHING: Final = Window(after_s=-math.inf)
 
 
@@ -65,6 +69,8 @@ class Metric:
         The same measurements within a window of time; `None` if it cannot be measured in one.
     workload
         The only workload whose flows have it; `None` is all.
+    place
+        The end of a flow, and the name of the number there, if that is how it is named.
     """
 
     name: str
@@ -78,6 +84,7 @@ class Metric:
     within_flow: Callable[[RunResult, str, Window], float] | None = None
     within_run: Callable[[RunResult, Window], float] | None = None
     workload: str | None = None
+    place: str = ""
 
 
 def _number(value: object) -> float:
@@ -98,19 +105,20 @@ def _sender(*names: str) -> Callable[[RunResult, str], float]:
     return measure
 
 
-def _of_end(text: str, name: str = "", label: str = "", workload: str | None = None) -> Metric:
+def _of_end(text: str, name: str = "", label: str = "", meaning: str = "", workload: str | None = None) -> Metric:
     """Return the metric of an end of a flow, such as `sender.lost_packets`, from its definition.
 
     Parameters
     ----------
     text
         The end, and the name of its number.
-    name, label, workload
+    name, label, meaning, workload
         As of `Metric`, where it has a short name.
     """
     end, _, key = text.partition(".")
-    ordered = sorted(metrics(), key=lambda metric: f"`{workload}`" not in metric.element)
-    defined = [(item, metric) for metric in ordered if metric.at_end for item in metric.names]
+    of_ends = [metric for metric in metrics() if metric.at_end and metric.element.startswith(OF_ENDS)]
+    ordered = sorted(of_ends, key=lambda metric: f"`{workload}`" not in metric.element)
+    defined = [(item, metric) for metric in ordered for item in metric.names]
     if (metric := next((metric for item, metric in defined if fullmatch(pattern(item), key)), None)) is None:
         names = [f"{end}.{item}" for end in ENDS for item, _ in defined]
         raise unknown("metric", text, names, "--metric", "quiclab result metrics")
@@ -118,11 +126,17 @@ def _of_end(text: str, name: str = "", label: str = "", workload: str | None = N
         name or text,
         f"{name}_{metric.unit}" if name and metric.unit in ("ms", "packets") else name or text,
         label or f"{key} of the {end}",
-        metric.unit,
-        metric.meaning.rstrip("."),
+        metric.unit if metric.unit != SHARE else "",
+        meaning or _within_a_sentence(metric.meaning),
         of_flow=lambda result, flow: _number(getattr(_flow(result, flow), end).get(key)),
         workload=workload,
+        place="" if name else text,
     )
+
+
+def _within_a_sentence(text: str) -> str:
+    """Return a meaning without the capital letter and the full stop of a sentence."""
+    return (text if text[1:2].isupper() else text[:1].lower() + text[1:]).rstrip(".")
 
 
 def _samples(end: str, metric: str, statistic: Callable[[Any], float]) -> _Sampled:
@@ -223,8 +237,8 @@ METRICS: Final = (
     ),
     _of_end("sender.lost_packets", "lost", "Declared lost"),
     _of_end("sender.congestion_events", "congestion_events", "Congestion events"),
-    _of_end("sender.srtt_ms", "srtt", "Smoothed RTT at the end"),
-    _of_end("sender.min_rtt_ms", "min_rtt", "Minimum RTT"),
+    _of_end("sender.srtt_ms", "srtt", "Smoothed RTT at the end", "smoothed RTT of the sender at the end of the run"),
+    _of_end("sender.min_rtt_ms", "min_rtt", "Minimum RTT", "minimum RTT of the sender at the end of the run"),
     *(
         Metric(
             f"rtt_p{percent}",
@@ -262,11 +276,12 @@ METRICS: Final = (
             f"receiver.frame_delay_ms_p{percent}",
             f"frame_delay_p{percent}",
             f"Frame delay, {percent}th percentile" if percent != 50 else "Frame delay, median",
+            f"{percent}th percentile over the frames of a live video of the time from capture to the last byte",
             "live",
         )
         for percent in (50, 95, 99)
     ),
-    _of_end("receiver.late_share", "late_share", "Share of late or missing frames", "live"),
+    _of_end("receiver.late_share", "late_share", "Share of late or missing frames", workload="live"),
     Metric(
         "fairness",
         "fairness",
@@ -310,6 +325,8 @@ class Measure:
         From a run to the number; NaN where there is none.
     series
         Metrics of time series that it needs.
+    path
+        Place of the number in a result, if that is how it is named.
     """
 
     column: str
@@ -317,16 +334,17 @@ class Measure:
     unit: str
     measure: Callable[[RunResult], float]
     series: tuple[str, ...] = ()
+    path: str = ""
+
+    def place_in(self, result: RunResult) -> str:
+        """Return the path in a result, of the first flow where a `count` makes several of one."""
+        flow = next((name for name in (self.path.split(".")[1:2]) if name not in result.flows), "")
+        return self.path.replace(f".{flow}.", f".{flow}1.", 1) if flow and f"{flow}1" in result.flows else self.path
 
     @property
     def is_never_negative(self) -> bool:
         """Whether no run can have a value below zero: so for all metrics with a name, but not for any path."""
-        return not self.is_path
-
-    @property
-    def is_path(self) -> bool:
-        """Whether it is the number at a path of a result."""
-        return "." in self.column and self.label == self.column
+        return self.path != self.column
 
     @property
     def title(self) -> str:
@@ -367,7 +385,7 @@ def measures(names: Iterable[str], kinds: Mapping[str, str]) -> list[Measure]:
                 raise unexpected("--metric", f"a flow with the workload `{metric.workload}` for `{base}`", got="none")
             found += _columns(metric, having, f"@{window}" if at else "")
         elif name.split(".")[0] in ("flows", "elements", "run", "series") and "." in name:
-            found.append(Measure(name, name, "", _at(name)))
+            found.append(Measure(name, name, "", _at(name), path=name))
         elif any(name in metric.names for metric in metrics() if metric.at_end):
             raise unexpected("--metric", alternatives([f"{end}.{name}" for end in ENDS]), name)
         else:
@@ -402,6 +420,7 @@ def _columns(metric: Metric, flows: list[str], window: str = "") -> list[Measure
             metric.unit,
             _bound(metric, flow),
             metric.series,
+            f"flows.{flow}.{metric.place}" if metric.place else "",
         )
         for flow in flows
     ]

@@ -56,7 +56,7 @@ def probe(plan: Plan) -> Probe:
         values = plan.recording.row(result)
         kept.contents(result, plan.keep)
         for measure, value in zip(reversed(plan.measures), reversed(values), strict=False):
-            if math.isnan(value) and measure.is_path and (error := no_number(measure.column, result)) is not None:
+            if math.isnan(value) and measure.path and (error := no_number(measure.place_in(result), result)):
                 raise error
         if (seconds := time.perf_counter() - begin) > SHORT_S:
             break
