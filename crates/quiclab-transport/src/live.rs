@@ -4,8 +4,9 @@
 //! ```text
 //! source        encoder: capture times and sizes of frames
 //! reception     receiving end: complete frames, their delays, late frames
-//! on_streams    both ends, a stream for each frame
-//! on_datagrams  both ends, a frame in DATAGRAM frames
+//! on_streams    sending end, a stream for each frame
+//! on_datagrams  sending end, a frame in DATAGRAM frames
+//! client        receiving end of both
 //! on_bytes      both ends on a byte stream, frame after frame
 //! ```
 //!
@@ -23,6 +24,7 @@
 //! | information for the receiver of a frame | headers of objects | part of the frame's bytes; [`HEADER`] bytes of a stream on real stacks, `Datagram::HEADER` of a datagram |
 //! | subscription | SUBSCRIBE | none: the sender begins when it is connected |
 
+mod client;
 mod on_bytes;
 mod on_datagrams;
 mod on_streams;
@@ -161,11 +163,10 @@ pub(crate) fn on_streams(
     random: RandomStream,
 ) -> Box<dyn StreamApplication> {
     match (role, parameters.delivery) {
-        (Role::Client, LiveDelivery::Streams) => Box::new(on_streams::Client::new(parameters)),
+        (Role::Client, _) => Box::new(client::Client::new(parameters)),
         (Role::Server, LiveDelivery::Streams) => {
             Box::new(on_streams::Server::new(*parameters, Source::new(*parameters, random)))
         }
-        (Role::Client, LiveDelivery::Datagrams) => Box::new(on_datagrams::Client::new(parameters)),
         (Role::Server, LiveDelivery::Datagrams) => {
             Box::new(on_datagrams::Server::new(*parameters, Source::new(*parameters, random)))
         }

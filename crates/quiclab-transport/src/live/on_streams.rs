@@ -5,7 +5,7 @@
 //! frame that is not acknowledged at its deadline is reset, and a frame that waits for a stream is dropped.
 
 use super::source::LIVE_SENDER;
-use super::{Frame, Parameters, Reception, SendState, Source};
+use super::{Frame, Parameters, SendState, Source};
 use crate::workload::{Outcome, Priority, StreamApplication, StreamId, Streams};
 use quiclab_core::{Metrics, Time};
 use std::collections::VecDeque;
@@ -141,70 +141,5 @@ impl StreamApplication for Server {
 
     fn sample(&self, out: &mut Metrics) {
         self.source.sample(out);
-    }
-}
-
-/// Receiving end.
-pub(super) struct Client {
-    reception: Reception,
-    outcome: Outcome,
-}
-
-impl Client {
-    pub(super) fn new(parameters: &Parameters) -> Self {
-        Self { reception: Reception::new(parameters), outcome: Outcome::default() }
-    }
-}
-
-impl StreamApplication for Client {
-    fn start(&mut self, now: Time) {
-        self.outcome.progress.started = Some(now);
-    }
-
-    fn connected(&mut self, now: Time, _streams: &mut dyn Streams) {
-        self.reception.begin(now);
-    }
-
-    fn received(&mut self, now: Time, stream: StreamId, bytes: u64, end: bool, streams: &mut dyn Streams) {
-        self.reception.on_bytes(now, bytes);
-        self.outcome.progress.delivered_bytes = self.reception.progress.delivered_bytes;
-        if end {
-            self.reception.on_frame(now, Time::from_nanos(streams.label(stream)));
-        }
-    }
-
-    fn reset_by_peer(&mut self, _now: Time, _stream: StreamId, _streams: &mut dyn Streams) {
-        self.reception.on_dropped();
-    }
-
-    fn closed_by_peer(&mut self, _now: Time) {
-        self.failed("closed by the server".to_owned());
-    }
-
-    fn failed(&mut self, reason: String) {
-        self.outcome.fail(reason);
-    }
-
-    fn deadline(&self) -> Option<Time> {
-        self.reception.next_wake()
-    }
-
-    fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
-        if self.outcome.progress.finished.is_none() && self.reception.expire(now) {
-            self.outcome.finish(self.reception.progress.finished.unwrap_or(now));
-            streams.close();
-        }
-    }
-
-    fn outcome(&self) -> &Outcome {
-        &self.outcome
-    }
-
-    fn statistics(&self, out: &mut Metrics) {
-        self.reception.report(out);
-    }
-
-    fn sample(&self, out: &mut Metrics) {
-        self.reception.sample(out);
     }
 }

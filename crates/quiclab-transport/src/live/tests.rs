@@ -133,7 +133,7 @@ mod streams {
     /// last is captured at 900 ms, the flow ends at 1 s, and the client waits for 3 s.
     #[test]
     fn the_client_counts_what_is_complete_late_and_missing() {
-        let mut client = on_streams::Client::new(&parameters(even));
+        let mut client = client::Client::new(&parameters(even));
         let mut streams = Recorder::new(Role::Client);
         client.start(ms(0));
         client.connected(ms(0), &mut streams);
@@ -159,7 +159,7 @@ mod streams {
     #[test]
     fn the_client_waits_no_longer_when_all_frames_are_there() {
         let short = |workload: &mut Workload| live!(workload, duration = ms_of(100));
-        let mut client = on_streams::Client::new(&parameters(short));
+        let mut client = client::Client::new(&parameters(short));
         let mut streams = Recorder::new(Role::Client);
         client.connected(ms(0), &mut streams);
         streams.arrived.insert(id(0), ms(20).as_nanos());
@@ -192,7 +192,7 @@ mod datagrams {
         let sizes: Vec<u64> = parameters.datagrams(&frame).collect();
         assert_eq!((sizes.len(), sizes[0], sizes[12], sizes.iter().sum()), (13, 1000, 500, 12_500));
 
-        let mut client = on_datagrams::Client::new(&parameters);
+        let mut client = client::Client::new(&parameters);
         client.connected(ms(0), &mut streams);
         for index in [0, 2, 1, 3, 4, 5, 6, 7, 8, 9, 10, 12, 11] {
             assert_eq!(metrics(|out| client.statistics(out))["complete_frames"], 0.0);
