@@ -96,8 +96,15 @@ def unpack(path: Path, target: Path) -> None:
         raise RequestError(f"cannot unpack {path}: {error.strerror}") from error
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a scenario file.
+def read_text(path: Path, what: str = "the scenario") -> str:
+    """Return the text of a file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    what
+        Its kind, for the message.
 
     Raises
     ------
@@ -108,7 +115,7 @@ def read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise RequestError(f"cannot read the scenario {path}: {reason}") from error
+        raise RequestError(f"cannot read {what} {path}: {reason}") from error
 
 
 def parquet_bytes(frame: pl.DataFrame) -> bytes:

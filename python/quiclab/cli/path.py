@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from quiclab._base.files import write_atomically
-from quiclab._base.libraries import check_libraries
-from quiclab.cli.output import ForceOption, check_new
+from quiclab.cli.figure import write_figure
+from quiclab.cli.output import ForceOption
 from quiclab.cli.values import JsonOption
-from quiclab.errors import unexpected
-from quiclab.report import figures, show
+from quiclab.report import show
 from quiclab.scenario.tree import to_json, toml_value
 from quiclab.sources import paths
 from quiclab.sources.paths import figure
@@ -42,15 +41,9 @@ def show_command(
     force: ForceOption = False,
 ) -> None:
     """Carry out `quiclab path show`."""
-    if picture is not None and picture.suffix not in (".svg", ".png"):
-        raise unexpected("--figure", "a file name that ends with `.svg` or `.png`", picture)
     path = paths.read(name)
     if picture is not None:
-        check_libraries("`--figure`")
-        check_new(picture, force, option="--figure")
-        spec = figure.specification(path)
-        svg = picture.suffix == ".svg"
-        write_atomically(picture, figures.to_svg(spec).encode() if svg else figures.to_png(spec))
+        write_figure(picture, partial(figure.specification, path), force)
     if as_json:
         links = {link: definition.plain for link, definition in path.links.items()}
         document = {"name": path.name, "description": path.description, "sources": path.sources, "links": links}
