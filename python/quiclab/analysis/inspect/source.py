@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from quiclab._base.files import read_text
+from quiclab._base.files import read_text, reported
 from quiclab._base.libraries import np, pl
 from quiclab._base.native import extension
 from quiclab.analysis.inspect.window import Window
@@ -108,15 +108,13 @@ def open_run(path: Path, max_points: int, progress: Say, window: Window | None =
     RequestError
         If it is none of these, or cannot be read.
     """
-    try:
+    with reported(f"cannot read {path}", EXPECTED):
         if path.is_dir():
             return _directory(path, max_points, progress, window)
         if path.suffix == ".toml":
             return _scenario(path, max_points, progress, window)
         if _is_result(path):
             return _directory(path.parent, max_points, progress, window, path)
-    except OSError as error:
-        raise RequestError(f"cannot read {path}: {error.strerror or error}; {EXPECTED}") from error
     with progress("reading", path) as step:
         traces = read_qlog(path, step)
         if window is not None and any(_sampled(trace) for trace in traces):
