@@ -25,10 +25,8 @@ def list_command(as_json: JsonOption = False) -> None:
         listed = [{"name": path.name, "description": path.description} for path in found]
         print(to_json({"schema": "quiclab.paths/1", "paths": listed}))
         return
-    table = show.table("", ["path", "description"], left=2)
-    for path in found:
-        table.add_row(path.name, path.description)
-    show.console().print(table)
+    rows = ((path.name, path.description) for path in found)
+    show.console().print(show.table("", ["path", "description"], rows, left=2))
 
 
 def show_command(
@@ -52,13 +50,13 @@ def show_command(
     out = show.console()
     out.print(f"paths/{path.name}", style="bold", soft_wrap=True)
     out.print(path.description, soft_wrap=True)
-    table = show.table("", ["field", "value", "source"], left=3)
-    for link in DIRECTIONS:
-        for field, value in path.links[link].plain.items():
-            source = path.source(link, field)
-            if source is not None:
-                table.add_row(f"{link}.{field}", _shortened(value), source)
-    out.print(table)
+    rows = (
+        (f"{link}.{field}", _shortened(value), source)
+        for link in DIRECTIONS
+        for field, value in path.links[link].plain.items()
+        if (source := path.source(link, field)) is not None
+    )
+    out.print(show.table("", ["field", "value", "source"], rows, left=3))
 
 
 def _shortened(value: Any) -> str:

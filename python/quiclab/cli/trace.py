@@ -114,10 +114,7 @@ def summary(trace: Trace, path: Path, as_json: bool) -> None:
     out.print(str(path), soft_wrap=True)
     for note in trace.notes:
         out.print(note, soft_wrap=True)
-    table = show.table("", ["", "value"])
-    for name, value in rows.items():
-        table.add_row(name, cell(value))
-    out.print(table)
+    out.print(show.table("", ["", "value"], ((name, cell(value)) for name, value in rows.items())))
 
 
 def whole_seconds(option: str, text: str) -> int:
