@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,20 +13,21 @@ from quiclab.study import (
     Engine,
     Factor,
     Figure,
-    Measures,
     Metric,
     Presentation,
     Study,
     Table,
 )
 from quiclab.study.criteria import Criterion
+from quiclab.study.published import csv_rows
 from quiclab_studies.controls.picoquic_tests import CONTROLS, TESTS
+from quiclab_studies.parts import judged, left
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from quiclab.result import RunResult
-    from quiclab.study import Changes, Value
+    from quiclab.study import Changes
     from quiclab.study.findings import Key
 
 SOURCE = "draft-huitema-ccwg-c4-test (private-octopus/c4, doc/c4-tests.md)"
@@ -42,18 +42,17 @@ LIMIT = 0.10
 
 def published(path: Path) -> Sequence[Mapping[str, str]]:
     """Return the published means in the form of the study."""
-    with path.open(newline="", encoding="utf-8") as stream:
-        return [
-            {
-                TEST: row["test"],
-                SENDER: row["sender"],
-                "configuration": CONFIGURATION,
-                "n_runs": PUBLISHED_RUNS,
-                "end_s_mean": str(float(row["time_us"]) / 1e6),
-                "end_s_std": "",
-            }
-            for row in csv.DictReader(stream)
-        ]
+    return [
+        {
+            TEST: row["test"],
+            SENDER: row["sender"],
+            "configuration": CONFIGURATION,
+            "n_runs": PUBLISHED_RUNS,
+            "end_s_mean": str(float(row["time_us"]) / 1e6),
+            "end_s_std": "",
+        }
+        for row in csv_rows(path)
+    ]
 
 
 PUBLISHED: dict[Key, float] = {
@@ -74,11 +73,6 @@ def network(given: Changes) -> Changes:
         "flows": test.flows(control),
         "record": {},
     }
-
-
-def of(name: str, value: Value) -> Changes:
-    """Return what a factor leaves for the configuration."""
-    return {name: value}
 
 
 def end_s(result: RunResult) -> float:
@@ -108,18 +102,13 @@ STUDY = Study(
         scenario="scenarios/c4.toml",
         configurations=(Configuration(CONFIGURATION, "lab-quic", network),),
         factors=(
-            Factor(TEST, TEST, "Test", "", tuple(TESTS), lambda value: of(TEST, value)),
-            Factor(SENDER, SENDER, "Main connection", "", tuple(CONTROLS), lambda value: of(SENDER, value)),
+            Factor(TEST, TEST, "Test", "", tuple(TESTS), left(TEST)),
+            Factor(SENDER, SENDER, "Main connection", "", tuple(CONTROLS), left(SENDER)),
         ),
         engines=(Engine("sim", needs="lab-quic"),),
         runs=RUNS,
     ),
-    measures=Measures(
-        metric=METRIC,
-        table=Table(FILE, SOURCE, read=published),
-        criteria=CRITERIA,
-        claims=tuple(item.claim(SOURCE) for item in CRITERIA),
-    ),
+    measures=judged((METRIC,), CRITERIA, Table(FILE, SOURCE, read=published)),
     presentation=Presentation(
         title="C4, BBR and CUBIC in the tests of the draft of C4",
         abstract=f"{len(TESTS)} tests of draft-huitema-ccwg-c4-test, each with C4, BBR version 3 and CUBIC as the main "

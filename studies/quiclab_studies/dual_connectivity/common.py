@@ -241,8 +241,7 @@ ASSUMPTIONS = (
         "QUIC is lab-quic with the profile aioquic-0.8.8 and NewReno at both ends: datagrams of 1280 bytes, a first "
         "window of ten of them.",
         "The sources speak draft 27, which is that of aioquic 0.8.8; recovery and congestion control of 0.8.8 and "
-        "0.9.0 "
-        "are the same bytes. The values are those of its sample log.",
+        "0.9.0 are the same bytes. The values are those of its sample log.",
     ),
     Assumption(
         "The server has the certificate of aioquic's examples, an RSA key of 3072 bits.",
@@ -257,10 +256,9 @@ ASSUMPTIONS = (
     Assumption(
         "TCP starts with metrics that an earlier run left in its kernel (warm start): slow-start threshold, RTT, "
         "reordering.",
-        "tcp_no_metrics_save is 0 by default and not mentioned; Linux up to 5.5 keeps the threshold of a "
-        "destination. Ten "
-        "runs between the same hosts start so, all but the first. The printed 10 MB (35.2 ± 0.06) have no overshoot: "
-        "this was looked for with the tables known. The variant first_run is without.",
+        "tcp_no_metrics_save is 0 by default and not mentioned; Linux up to 5.5 keeps the threshold of a destination. "
+        "Ten runs between the same hosts start so, all but the first. The printed 10 MB (35.2 ± 0.06) have no "
+        "overshoot: this was looked for with the tables known. The variant first_run is without.",
     ),
     Assumption(
         f"Receiving a datagram costs the QUIC client {AIOQUIC_DATAGRAM.replace('us', 'µs')} of CPU time.",
@@ -311,70 +309,63 @@ presentation = partial(Presentation, source=SOURCE, assumptions=ASSUMPTIONS, lim
 
 VARIANT_RUNS = 5
 """Runs of other readings: as many as a verdict on an ablation needs."""
+variant = partial(Variant, runs=VARIANT_RUNS)
+"""Another reading, with as many."""
 VARIANTS = (
-    Variant(
+    variant(
         "slow_receiver",
         "300 µs per datagram",
         "At the rate of both links a process has 290 µs for a datagram: the slowest that the large buffer admits.",
         of_client(receive_datagram="300 us"),
-        runs=VARIANT_RUNS,
     ),
-    Variant(
+    variant(
         "fast_receiver",
         "35 µs per datagram",
         "Cost per packet in aioquic without system calls.",
         of_client(receive_datagram="35 us"),
-        runs=VARIANT_RUNS,
     ),
-    Variant(
+    variant(
         "memory_at_once",
         "socket memory free when read",
         "Kernels before 4.10, and nearly so those from 5.5 on.",
         of_client(memory_return="at_once"),
-        runs=VARIANT_RUNS,
     ),
-    Variant(
+    variant(
         "first_run",
         "TCP without metrics of a run before",
         "Hosts that were started afresh, or tcp_no_metrics_save = 1.",
         first_run,
-        runs=VARIANT_RUNS,
     ),
-    Variant(
+    variant(
         "queue_81",
         "81 packets of queue",
         "The rest of `limit 100` in kernels since 6.12, which also count packets in the delay stage.",
         {"links.down1.queue.packets": 81, "links.down2.queue.packets": 81},
-        runs=VARIANT_RUNS,
     ),
-    Variant(
+    variant(
         "timer_190",
         "t-Reordering 190 ms",
         "The 200 ms counted from when the missing packet would have come, not from the first one after the gap.",
         {"bearers.dc.reordering.timer": "190 ms"},
-        runs=VARIANT_RUNS,
     ),
-    Variant(
+    variant(
         "free_proxies",
         "proxies without delay",
         "Section 4.1 of the paper has about 1 ms for both proxies, its section 4.3 2 ms.",
         {"links.proxies.delay": "0 ms"},
-        runs=VARIANT_RUNS,
     ),
-    Variant(
+    variant(
         "no_jitter",
         "constant delays",
         "The printed 1 ms is left out in two of the experiments; here everywhere.",
         without_jitter,
-        runs=VARIANT_RUNS,
     ),
 )
-QUEUE_300 = Variant(
+QUEUE_300 = variant(
     "queue_300",
     "queues of 300 packets",
     "An ablation: queues that hold half a batch of 500, and do not overflow.",
     {"links.down1.queue.packets": 300, "links.down2.queue.packets": 300},
-    runs=VARIANT_RUNS,
 )
 """Of the studies over the batch size."""
 

@@ -38,6 +38,7 @@ from quiclab_studies.dual_connectivity.common import (
     presentation,
     quic_flow,
 )
+from quiclab_studies.numbers import jain, series
 
 SECONDS = 180
 SHARE_LIMIT = 2.0
@@ -63,12 +64,6 @@ def interface_mbps(result: RunResult, flow: Value) -> float:
     """Rate of a flow over both links with duplicates [Mbit/s of IP packets], as measured by the sources."""
     received = result.elements[f"{flow}.egress"]["received"]["bytes"]
     return float(8 * received / result.network_time_s / 1e6)
-
-
-def jain(values: Sequence[float]) -> float:
-    """Jain's index of throughputs: (sum)² / (n · sum of squares)."""
-    squares = math.fsum(value * value for value in values)
-    return math.fsum(values) ** 2 / (len(values) * squares) if squares else math.nan
 
 
 Rate = Callable[[RunResult, Value], float]
@@ -309,10 +304,7 @@ def describe_run(scenario: Mapping[str, object], labels: Mapping[str, Value]) ->
 
 def per_second_mbps(result: RunResult, flow: str) -> list[float]:
     """Rate of a flow behind the client's proxy, second by second [Mbit/s of IP packets]."""
-    rows = result.series.filter(
-        (result.series["element"] == f"{flow}.egress") & (result.series["metric"] == "sent_bytes")
-    )
-    values = rows.sort("time_s")["value"].to_list()
+    values = series(result, f"{flow}.egress", "sent_bytes").sort("time_s")["value"].to_list()
     return [8 * (after - before) / 1e6 for before, after in itertools.pairwise(values)]
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from quiclab.analysis.pacing.runs.queueing import releases
 from quiclab.study import Assumption, Configuration, Design, Factor, Measures, Metric, Presentation, Study
-from quiclab_studies.pacing.beyond import ENGINES, SENDERS, from_kept
+from quiclab_studies.pacing.beyond import ENGINES, SENDERS
 from quiclab_studies.pacing.beyond_views import curves, figure
+from quiclab_studies.parts import kept_metric
 
 if TYPE_CHECKING:
     from quiclab.result import RunResult
@@ -51,8 +52,8 @@ def dropped(result: RunResult) -> float:
 
 GOODPUT = Metric("goodput_mbps", "Goodput", "Mbit/s", goodput_mbps)
 DROPPED = Metric("dropped_percent", "Packets dropped by the links", "%", dropped)
-RELEASE = from_kept("release_packets", "Packets released together, mean over packets", "")
-RELEASE_P95 = from_kept("release_p95_packets", "Packets released together, 95 % of the packets", "")
+RELEASE = kept_metric("release_packets", "Packets released together, mean over packets", "")
+RELEASE_P95 = kept_metric("release_p95_packets", "Packets released together, 95 % of the packets", "")
 EXPIRIES = Metric(
     "timer_expiries",
     "Expiries of t-Reordering",

@@ -275,9 +275,8 @@ HOST_ASSUMPTIONS = (
 )
 ASSUMPTIONS = (
     Assumption(
-        "The queue of the bottleneck is 1000 packets at both rates, those within netem's 25 ms included: "
-        "979 and 794 of "
-        "1514 bytes behind it.",
+        "The queue of the bottleneck is 1000 packets at both rates, those within netem's 25 ms included: 979 and 794 "
+        "of 1514 bytes behind it.",
         "Listing 5.1 puts netem below tbf, where it takes the place of the queue that `latency 200ms` has made; what "
         "tbf drops is what its child does not take (net/sched/sch_tbf.c). The text means 4 BDP (variant `four_bdp`); "
         "only 1000 packets give the published 150 to 300 ms between picoquic's acknowledgements, which are a quarter "

@@ -61,9 +61,8 @@ ASSUMPTIONS = (
         "A guest takes about 20 s of processor time for a second at 100 Mbit/s.",
     ),
     Assumption(
-        "Programs are those of today but for aioquic 0.9: quinn and quic-go with NewReno or CUBIC as "
-        "they have it, ngtcp2 as "
-        "Debian packages it.",
+        "Programs are those of today but for aioquic 0.9: quinn and quic-go with NewReno or CUBIC as they have it, "
+        "ngtcp2 as Debian packages it.",
         "The versions of the thesis do not build with today's libraries, or were not tried.",
     ),
     Assumption(

@@ -8,15 +8,16 @@ the studies, and where a claim is reported. Significance is Welch's test on the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from quiclab.result.stats import SIGNIFICANT, percent_difference, spearman, welch_p_values
 from quiclab.study.findings import Sample
 from quiclab.study.predicates import Note, Reference, Vocabulary
+from quiclab_studies.numbers import jain
 from quiclab_studies.page_load.explanations import ABLATIONS, EXPLANATIONS
 from quiclab_studies.page_load.traces import SRTT_TIMES_MS
 
@@ -31,7 +32,6 @@ S = (5, 10, 100, 200, 500, 1000, 10000)
 FEW, MANY = ((1000, 1), (500, 2), (200, 5), (100, 10)), ((10, 100), (5, 200))
 M = FEW + MANY
 EXTRA_RTT_MS = 112 - 36
-Pair: TypeAlias = tuple[float, float]
 
 PLACES: Mapping[str, tuple[str, ...]] = {
     "sizes": (
@@ -337,11 +337,6 @@ def flows_of(scenario: str) -> int:
 def flow_of(stack: str) -> int:
     """Return the number of a stack's first flow: QUIC's is the first."""
     return 2 if stack.startswith("tcp") else 1
-
-
-def jain(rates: Sequence[float]) -> float:
-    """Jain's index: (sum)² / (n · sum of squares)."""
-    return math.fsum(rates) ** 2 / (len(rates) * math.fsum(rate * rate for rate in rates))
 
 
 REFERENCE = Reference(

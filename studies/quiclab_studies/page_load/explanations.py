@@ -138,24 +138,21 @@ ABLATIONS: dict[str, Ablation] = {
     ),
     "PL17": Ablation("traces at 10 Mbit/s (`traces_at_10_mbit`), and the claim holds", "traces_at_10_mbit"),
     "PL40": Ablation(
-        "not the claim, but a mean: the delay changes more often (`script_in_no_time`), and gQUIC is behind in the mean"
-        " over rates and pages of a"
-        " megabyte in up to ten images, and significantly for 10 MB at each rate",
+        "not the claim, but a mean: the delay changes more often (`script_in_no_time`), and gQUIC is behind in the "
+        "mean over rates and pages of a megabyte in up to ten images, and significantly for 10 MB at each rate",
         shows="avg([under('script_in_no_time').D('jit', 'gquic37', 'tcp', bw, s, n) for bw in BW for s, n in FEW]) < 0"
         " and all(under('script_in_no_time').L('jit', 'gquic37', 'tcp', bw, 10000) for bw in BW)",
     ),
     "PL43": Ablation(
-        "not the claim, but a mean: the delay changes more often (`script_in_no_time`), and QUICv1 is ahead of gQUIC"
-        " over"
-        " all pages",
+        "not the claim, but a mean: the delay changes more often (`script_in_no_time`), and QUICv1 is ahead of gQUIC "
+        "over all pages",
         shows="avg([under('script_in_no_time').D('jit', 'quic1', 'tcp', 100, s, n) for s, n in M])"
         " > avg([under('script_in_no_time').D('jit', 'gquic37', 'tcp', 100, s, n) for s, n in M])",
     ),
     "PL46": Ablation("the delay changes more often (`script_in_no_time`), and the claim holds", "script_in_no_time"),
     "PL47": Ablation(
-        "not the claim, but most of the losses: the time threshold adapts (`adaptive_time_threshold`), and fewer than"
-        " half"
-        " as many packets are declared lost from 80 to 120 s",
+        "not the claim, but most of the losses: the time threshold adapts (`adaptive_time_threshold`), and fewer than "
+        "half as many packets are declared lost from 80 to 120 s",
         shows="under('adaptive_time_threshold').lost_pkts('quic1', 'jit', 80, 120)"
         " < 0.5 * lost_pkts('quic1', 'jit', 80, 120)",
     ),

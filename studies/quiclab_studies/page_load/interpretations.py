@@ -28,12 +28,10 @@ ASSUMPTIONS = (
         f"The thesis gives the sums; {SCRIPTS} set both pipes of the bridge alike, and halve the delay.",
     ),
     Assumption(
-        "Jitter: 36 ms stay at the bridge; the other 76 ms are the client's, half in each direction, and "
-        "change by up to 25 ms "
-        "in each direction again and again, in two steps.",
-        f"So {SCRIPTS}: `tc-netem` on the client's interface and, for what arrives, on an ifb; a loop draws a "
-        f"new delay, "
-        "sets it with `sudo tc qdisc change`, in two steps where one of both falls, and sleeps for 100 ms.",
+        "Jitter: 36 ms stay at the bridge; the other 76 ms are the client's, half in each direction, and change by up "
+        "to 25 ms in each direction again and again, in two steps.",
+        f"So {SCRIPTS}: `tc-netem` on the client's interface and, for what arrives, on an ifb; a loop draws a new "
+        "delay, sets it with `sudo tc qdisc change`, in two steps where one of both falls, and sleeps for 100 ms.",
     ),
     Assumption(
         "A command of that loop takes 20 ms, so that a delay holds for 170 ms in the mean.",
@@ -69,9 +67,8 @@ ASSUMPTIONS = (
     ),
     Assumption(
         "TLS takes one round trip on TCP in both setups.",
-        "The tables have four round trips for the smallest page: TCP, TLS, HTML, image. With TLS 1.2 that "
-        "needs a session that is "
-        "resumed.",
+        "The tables have four round trips for the smallest page: TCP, TLS, HTML, image. With TLS 1.2 that needs a "
+        "session that is resumed.",
     ),
     Assumption(
         "kB are 1000 B; the HTML has 116 B and 71 B (QUIC) or 36 B (TCP) for each image.",

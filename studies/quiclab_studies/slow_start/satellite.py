@@ -17,7 +17,8 @@ from quiclab.study import (
     Presentation,
     Study,
 )
-from quiclab_studies.slow_start.alone import STACK, given
+from quiclab_studies.parts import left
+from quiclab_studies.slow_start.alone import STACK
 from quiclab_studies.slow_start.paths import Path
 from quiclab_studies.slow_start.starts import CAREFUL_RESUME, QUIC, STACKS, STARTS, Start, flow
 from quiclab_studies.slow_start.stored.recorded import FLOW
@@ -71,7 +72,7 @@ STUDY = Study(
     design=Design(
         scenario="scenarios/slow_start.toml",
         configurations=tuple(one(start) for start in STARTS),
-        factors=(Factor("stack", "stack", "Stack", "", STACKS, given(STACK)),),
+        factors=(Factor("stack", "stack", "Stack", "", STACKS, left(STACK)),),
         engines=(Engine("sim", needs=QUIC),),
         runs=RUNS,
     ),

@@ -19,6 +19,7 @@ from quiclab.study import (
     Value,
     Variant,
 )
+from quiclab_studies.numbers import mean
 from quiclab_studies.tunnel.common import (
     ENGINES,
     FIFO,
@@ -28,7 +29,6 @@ from quiclab_studies.tunnel.common import (
     NO_TABLE,
     SCENARIO,
     START_S,
-    mean,
     reordered,
     rtts_ms,
     share_a,

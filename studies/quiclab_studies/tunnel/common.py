@@ -13,6 +13,7 @@ from quiclab.errors import expected_got, shown
 from quiclab.result.series import by_flow
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Metric, Table, Value, Variant
 from quiclab.study.libraries import pl
+from quiclab_studies.numbers import jain, mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -182,17 +183,6 @@ def flows_of(result: RunResult, kind: str) -> list[str]:
 def goodputs(result: RunResult, kind: str = "down") -> list[float]:
     """Mean rates of all downloads, or of all uploads [Mbit/s]."""
     return [result.flows[name].goodput_mbps for name in flows_of(result, kind)]
-
-
-def jain(values: Sequence[float]) -> float:
-    """Jain's index: (sum)² / (n · sum of squares); NaN if nothing was sent."""
-    squares = math.fsum(value * value for value in values)
-    return math.fsum(values) ** 2 / (len(values) * squares) if squares else math.nan
-
-
-def mean(values: Sequence[float]) -> float:
-    """Arithmetic mean; NaN of nothing."""
-    return math.fsum(values) / len(values) if values else math.nan
 
 
 def rtts_ms(result: RunResult) -> list[float]:

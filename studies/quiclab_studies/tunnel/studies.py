@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from quiclab.study import Assumption, Configuration, Design, Factor, Figure, Measures, Metric, Presentation, Study
+from quiclab_studies.numbers import jain, mean
 from quiclab_studies.tunnel.beyond import BEYOND
 from quiclab_studies.tunnel.claims import REFERENCE
 from quiclab_studies.tunnel.common import (
@@ -28,8 +29,6 @@ from quiclab_studies.tunnel.common import (
     VARIANTS,
     downloads,
     goodputs,
-    jain,
-    mean,
     networks,
     per_second_mbps,
     rate_mbps,

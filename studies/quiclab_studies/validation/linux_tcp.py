@@ -16,14 +16,13 @@ from quiclab.study import (
     Engine,
     Factor,
     Figure,
-    Measures,
     Presentation,
     Study,
     Table,
     Unavailable,
     Variant,
 )
-from quiclab_studies.split_bearer import batch_factor
+from quiclab_studies.parts import batch_factor, judged
 from quiclab_studies.validation.explanations import explained
 from quiclab_studies.validation.linux_tcp_bulk import BULK, BULK_CRITERIA, PATHS, bulk_table
 from quiclab_studies.validation.linux_tcp_cells import CONTROLS
@@ -145,13 +144,7 @@ BULK_STUDY = Study(
             ),
         ),
     ),
-    measures=Measures(
-        metric=BULK_METRICS[0],
-        further=BULK_METRICS[1:],
-        table=Table(BULK, f"{LINUX}, bulk.csv", lambda _: bulk_table()),
-        claims=tuple(criterion.claim(LINUX) for criterion in JUDGED_BULK),
-        criteria=JUDGED_BULK,
-    ),
+    measures=judged(BULK_METRICS, JUDGED_BULK, Table(BULK, f"{LINUX}, bulk.csv", lambda _: bulk_table()), LINUX),
     presentation=presentation(
         title="Linux TCP: bulk transfers",
         abstract="Reno, CUBIC and BBR send for 30 or 45 seconds through a bottleneck with a short or long queue, with "
@@ -185,11 +178,8 @@ SHORT_STUDY = Study(
         ),
         runs=20,
     ),
-    measures=Measures(
-        metric=TRANSFER_TIME,
-        table=Table(SHORT, f"{LINUX}, short_transfers.csv", lambda _: short_table()),
-        claims=tuple(criterion.claim(LINUX) for criterion in SHORT_CRITERIA),
-        criteria=SHORT_CRITERIA,
+    measures=judged(
+        (TRANSFER_TIME,), SHORT_CRITERIA, Table(SHORT, f"{LINUX}, short_transfers.csv", lambda _: short_table()), LINUX
     ),
     presentation=presentation(
         title="Linux TCP: short transfers",
@@ -204,8 +194,7 @@ SHORT_STUDY = Study(
             Assumption(
                 "Medians over the repetitions are compared; under loss they may differ by two standard errors.",
                 "Twenty repetitions do not separate medians under loss more precisely. The standard error is "
-                "bootstrapped from the "
-                "reference, so that a model does not widen its own limit. Tables show means.",
+                "bootstrapped from the reference, so that a model does not widen its own limit. Tables show means.",
             ),
         ),
     ),
@@ -223,12 +212,8 @@ PAIRS_STUDY = Study(
         engine_changes=both_stacks,
         runs=5,
     ),
-    measures=Measures(
-        metric=PAIR_METRICS[0],
-        further=PAIR_METRICS[1:],
-        table=Table(PAIRS, f"{LINUX}, two_flows.csv", lambda _: pair_table()),
-        claims=tuple(criterion.claim(LINUX) for criterion in PAIR_CRITERIA),
-        criteria=PAIR_CRITERIA,
+    measures=judged(
+        PAIR_METRICS, PAIR_CRITERIA, Table(PAIRS, f"{LINUX}, two_flows.csv", lambda _: pair_table()), LINUX
     ),
     presentation=presentation(
         title="Linux TCP: two flows",
@@ -261,17 +246,16 @@ DUAL_CONNECTIVITY_STUDY = Study(
             ),
         ),
     ),
-    measures=Measures(
-        metric=BATCH_METRICS[0],
-        further=BATCH_METRICS[1:],
-        table=Table(
+    measures=judged(
+        BATCH_METRICS,
+        BATCH_CRITERIA,
+        Table(
             DUAL_CONNECTIVITY,
             f"{LINUX}, dual_connectivity_batch.csv",
             lambda _: batch_table(),
             (PUBLISHED_BATCHES,),
         ),
-        claims=tuple(criterion.claim(LINUX) for criterion in BATCH_CRITERIA),
-        criteria=BATCH_CRITERIA,
+        LINUX,
     ),
     presentation=presentation(
         title="Linux TCP: batches of Dual Connectivity",
@@ -287,8 +271,7 @@ DUAL_CONNECTIVITY_STUDY = Study(
             SAME_EVERYWHERE[2],
             Assumption(
                 "The queue of each downlink holds 100 packets; delays are normal with 10 ms mean and 1 ms deviation "
-                "and "
-                "reorder, on the uplink, too.",
+                "and reorder, on the uplink, too.",
                 "The variant `rate_stage_only` of the reference; acknowledgements return over link 1.",
             ),
             Assumption(

@@ -18,7 +18,6 @@ from quiclab.study import (
     Design,
     Engine,
     Factor,
-    Figure,
     Measures,
     Metric,
     Presentation,
@@ -26,6 +25,7 @@ from quiclab.study import (
     Table,
     TextTable,
 )
+from quiclab_studies.parts import drawn
 from quiclab_studies.validation.loss_detection_cases import BY_NAME, CASE, SCENARIO, chosen, resolved
 from quiclab_studies.validation.loss_detection_views import HEADS, listing, matrix, packets_of
 
@@ -105,7 +105,6 @@ STUDY = Study(
         ),
         factors=(Factor(CASE, CASE, "Case", "", tuple(BY_NAME), chosen),),
         engines=(Engine("sim", needs="lab-quic"),),
-        engine_changes=lambda _: {},
         runs=1,
     ),
     measures=Measures(
@@ -128,25 +127,21 @@ STUDY = Study(
         "same packets and acknowledgements.",
         source=STANDARDS,
         figures=(
-            Figure(
+            drawn(
                 "Losses declared by each engine",
-                STANDARDS,
-                "",
                 "Packets declared lost, and behind the stroke (on a phone below) how many the standard declares; s: "
-                "some had arrived. "
-                "Blue: the same packets at the same times; violet: as many at the same times, of stacks that count "
-                "only. "
-                "Orange: other packets. Between: the same at other times.",
-                draw=matrix,
+                "some had arrived. Blue: the same packets at the same times; violet: as many at the same times, of "
+                "stacks that count only. Orange: other packets. Between: the same at other times.",
+                matrix,
+                STANDARDS,
             ),
             *(
-                Figure(
+                drawn(
                     f"Case {name}: {case.label}",
-                    STANDARDS,
-                    "",
                     f"{case.why} Packets by their numbers: acknowledged, declared lost, sent (again); a ring marks "
                     "losses declared by the standard. Most were sent at about 0, left of the axis.",
-                    draw=packets_of(name),
+                    packets_of(name),
+                    STANDARDS,
                 )
                 for name, case in BY_NAME.items()
             ),
