@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
 from typing import TYPE_CHECKING, Any
 
 from quiclab.study import NOT_PUBLISHED, Factor, Figure, Measures, Metric, Table
+from quiclab.study.ablation import Ablation
 from quiclab_studies.numbers import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from quiclab.result import Keep, RunResult
     from quiclab.study import Changes, Value
@@ -47,6 +50,32 @@ def kept_metric(name: str, label: str, unit: str, *keys: str, factor: float = 1.
 def drawn(title: str, caption: str, draw: Callable[..., Any], source: str = "") -> Figure:
     """Return a figure that a function draws from the stored runs."""
     return Figure(title, source, "", caption, draw=draw)
+
+
+def remarks(file: Path) -> dict[str, Any]:
+    """Return what a TOML file adds to the claims of a source, as arguments of `Reference`.
+
+    Its tables have the names of claims, and the fields `read_as`, `scope`, `note`, `explanation` and `ablation`, those
+    of an `Ablation`. White space between words is one space.
+    """
+    tables = tomllib.loads(file.read_text(encoding="utf-8"))
+
+    def of(field: str) -> dict[str, str]:
+        return {claim: _words(table[field]) for claim, table in tables.items() if field in table}
+
+    ablations = {claim: table["ablation"] for claim, table in tables.items() if "ablation" in table}
+    return {
+        **{f"{field}s": of(field) for field in ("scope", "note", "explanation")},
+        "read_as": of("read_as"),
+        "ablations": {
+            claim: Ablation(**{field: _words(text) for field, text in fields.items()})
+            for claim, fields in ablations.items()
+        },
+    }
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
 
 
 def judged(

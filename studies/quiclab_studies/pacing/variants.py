@@ -1,7 +1,7 @@
 """Other readings of the pacing thesis' description: one assumption about the testbed changed at a time.
 
 Each is a variant of all studies of `quiclab_studies.pacing.studies`, shown and not scored. Ablations of refuted claims
-(`quiclab_studies.pacing.explanations`) read some of them.
+(`claims.toml`) read some of them.
 """
 
 from __future__ import annotations
