@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quiclab.study import NOT_PUBLISHED, Factor, Figure, Measures, Metric, Table
+from quiclab.study import NOT_PUBLISHED, Assumption, Factor, Figure, Measures, Metric, Table
 from quiclab.study.ablation import Ablation
 from quiclab_studies.numbers import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from quiclab.result import Keep, RunResult
     from quiclab.study import Changes, Value
@@ -50,6 +50,13 @@ def kept_metric(name: str, label: str, unit: str, *keys: str, factor: float = 1.
 def drawn(title: str, caption: str, draw: Callable[..., Any], source: str = "") -> Figure:
     """Return a figure that a function draws from the stored runs."""
     return Figure(title, source, "", caption, draw=draw)
+
+
+def assumed(module: str, section: str, **values: object) -> tuple[Assumption, ...]:
+    """Return the assumptions of a section of `assumptions.toml` beside a module, values in place of their names."""
+    rows = tomllib.loads(Path(module).with_name("assumptions.toml").read_text(encoding="utf-8"))[section]
+    texts = ([_words(row[field]).format(**values) for field in ("statement", "reason")] for row in rows)
+    return tuple(Assumption(*pair) for pair in texts)
 
 
 def remarks(file: Path) -> dict[str, Any]:

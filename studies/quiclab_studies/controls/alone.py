@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from quiclab.scenario.quantity import megabits_per_second
 from quiclab.study import (
-    Assumption,
     Configuration,
     Design,
     Engine,
@@ -31,7 +30,7 @@ from quiclab_studies.controls.senders import (
 )
 from quiclab_studies.controls.stored.late_goodput import after_5s
 from quiclab_studies.controls.views import over_networks
-from quiclab_studies.parts import drawn, left
+from quiclab_studies.parts import assumed, drawn, left
 
 if TYPE_CHECKING:
     from quiclab.result import RunResult
@@ -128,16 +127,7 @@ STUDY = Study(
             ),
             drawn("Losses", "Packets that the queue dropped [%].", over_networks(LOSS.name, (0, 5), digits=1)),
         ),
-        assumptions=(
-            Assumption("Nothing but the network limits a flow.", "Windows and buffers are larger than any queue here."),
-            Assumption(
-                "A queue has at least the bytes of four full packets.",
-                "At 1 Mbit/s and 2 ms the product of bandwidth and delay is less than a packet.",
-            ),
-            Assumption(
-                "Hosts cost nothing.", "What is compared is congestion control; noq and quinn have their timers."
-            ),
-        ),
+        assumptions=assumed(__file__, "alone"),
         limits=("Two runs differ by the jitter of acknowledgements alone, 10 us.",),
     ),
 )

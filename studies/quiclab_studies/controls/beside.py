@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from quiclab.result.stats import reduced
 from quiclab.study import (
-    Assumption,
     Configuration,
     Design,
     Engine,
@@ -33,7 +32,7 @@ from quiclab_studies.controls.senders import (
 from quiclab_studies.controls.stored.late_goodput import after_20s
 from quiclab_studies.controls.views import matrix
 from quiclab_studies.numbers import jain
-from quiclab_studies.parts import drawn
+from quiclab_studies.parts import assumed, drawn
 
 if TYPE_CHECKING:
     from quiclab.result import RunResult
@@ -177,16 +176,7 @@ STUDY = Study(
                 matrix(indices, "Jain's index", LABELS, QUEUES, (0.5, 1), digits=2),
             ),
         ),
-        assumptions=(
-            Assumption(
-                "The second flow starts after 3 s, and goodputs are those after 20 s.",
-                "What startup does to another flow is another question.",
-            ),
-            Assumption(
-                "QUIC is lab-quic with the profile rfc9002, TCP lab-tcp as Linux.",
-                "Stacks differ in more than control.",
-            ),
-        ),
+        assumptions=assumed(__file__, "beside"),
         limits=("One rate and one round trip time; two flows.",),
     ),
 )

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quiclab.study import (
-    Assumption,
     Configuration,
     Design,
     Engine,
@@ -21,7 +20,7 @@ from quiclab.study import (
 from quiclab.study.criteria import Criterion
 from quiclab.study.published import csv_rows
 from quiclab_studies.controls.picoquic_tests import CONTROLS, TESTS
-from quiclab_studies.parts import judged, left
+from quiclab_studies.parts import assumed, judged, left
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -119,29 +118,7 @@ STUDY = Study(
             Figure("Alone", SOURCE, TEST, "Until the last byte of the main download.", "CP-1", pairs=True),
             Figure("Beside another connection", SOURCE, TEST, "The same.", "CP-2", pairs=True),
         ),
-        assumptions=(
-            Assumption(
-                "Networks and sizes are those of the files that were run (sim_specs), not of the text of the draft.",
-                "Where they differ the published times are below what the link needs for the downloads of the text.",
-            ),
-            Assumption(
-                "Rates are higher by the headers of IPv4 and UDP.",
-                "Links of picoquic count the payload of UDP, links of quiclab the IP packet.",
-            ),
-            Assumption(
-                "A queue holds the bytes of its time at the rate of the test, and a packet more.",
-                "picoquic limits the delay of a packet when it arrives, so that the bytes change with the rate.",
-            ),
-            Assumption(
-                "CUBIC leaves slow start as in picoquic; all else is lab-quic with the profile rfc9002.",
-                "picoquic's profile is of 2020, the published runs are of 2026. Chosen after a look at results with "
-                "rfc9002 alone, with that profile, and with HyStart++; no choice is best in all tests.",
-            ),
-            Assumption(
-                "A connection in the background with the name bbr has BBR version 3.",
-                "picoquic's is after an earlier version of draft-ietf-ccwg-bbr, with changes of its own.",
-            ),
-        ),
+        assumptions=assumed(__file__, "picoquic"),
         limits=(
             "The tests with ECN, media and careful resume are left out; `slow_start/satellite` has the last.",
             "picoquic differs in acknowledgements, pacing and loss detection, not in congestion control alone.",

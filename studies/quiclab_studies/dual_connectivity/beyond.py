@@ -10,7 +10,6 @@ from typing import Any, cast
 
 from quiclab.result import RunResult
 from quiclab.study import (
-    Assumption,
     Changes,
     Configuration,
     Engine,
@@ -39,6 +38,7 @@ from quiclab_studies.dual_connectivity.common import (
 )
 from quiclab_studies.dual_connectivity.fairness import FLOW, delivered_mbps, metrics
 from quiclab_studies.dual_connectivity.lte import FILE, MARK
+from quiclab_studies.parts import assumed
 
 RUNS = 5
 SECONDS = 60
@@ -145,14 +145,7 @@ NETWORK = Factor("network", "network", "Links", "", tuple(NETWORKS), lambda name
 
 BEYOND_ASSUMPTIONS = (
     *ASSUMPTIONS,
-    Assumption(
-        "Links keep the order of their packets.",
-        "RLC delivers in order; what reorders is the split alone, not the jitter.",
-    ),
-    Assumption(
-        "Links report every 5 ms with 1 ms of delay; with flow control they ask for 15 ms of data.",
-        "TS 38.425 leaves interval and size to the network.",
-    ),
+    *assumed(__file__, "beyond"),
 )
 
 

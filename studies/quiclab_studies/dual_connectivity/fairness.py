@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from quiclab.result import RunResult
-from quiclab.study import Assumption, Changes, Engine, Factor, Figure, Measures, Metric, Study, Table, Value, Variant
+from quiclab.study import Changes, Engine, Factor, Figure, Measures, Metric, Study, Table, Value, Variant
 from quiclab.study.criteria import Criterion
 from quiclab.study.published import read_published
 from quiclab_studies.dual_connectivity.alone import (
@@ -39,6 +39,7 @@ from quiclab_studies.dual_connectivity.common import (
     quic_flow,
 )
 from quiclab_studies.numbers import jain, series
+from quiclab_studies.parts import assumed
 
 SECONDS = 180
 SHARE_LIMIT = 2.0
@@ -122,15 +123,7 @@ UNIQUE = Metric("unique_mbps", "Rate without copies", "Mbit/s", unique_mbps, of=
 FLOW = Factor("flow", "flow", "Flow", "", FLOWS, None)
 FAIRNESS_ASSUMPTIONS = (
     *ASSUMPTIONS,
-    Assumption(
-        "All flows start at the same time, and the whole 180 s count.",
-        "The sources do not give the order of starts, and say that the first 180 s count.",
-    ),
-    Assumption(
-        "The flows of single connectivity are numbered and put in order by proxies of their own; all uplinks use "
-        "link 1.",
-        "The sources run them through the proxies, and shape the uplink of link 1 only.",
-    ),
+    *assumed(__file__, "fairness"),
 )
 FAIRNESS_VARIANTS = (
     Variant(

@@ -11,10 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from quiclab.analysis.pacing.runs.queueing import spacing_and_queue
-from quiclab.study import Assumption, Changes, Configuration, Design, Engine, Factor, Measures, Metric, Value
+from quiclab.study import Changes, Configuration, Design, Engine, Factor, Measures, Metric, Value
 from quiclab_studies.pacing import metrics
 from quiclab_studies.pacing.common import SCENARIO
-from quiclab_studies.parts import kept_metric
+from quiclab_studies.parts import assumed, kept_metric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -211,27 +211,7 @@ def sharing(control: str, **parts: object) -> Callable[[Value], Changes]:
     return changes
 
 
-ASSUMPTIONS = (
-    Assumption(
-        "20 Mbit/s and 50 ms behind a link of 10 Gbit/s; hosts have no cost; one flow of 30 s unless stated otherwise.",
-        "A bandwidth-delay product of 125 kB, 100 packets. Bursts arrive as the sender made them, and nothing but "
-        "transport and link is in the numbers.",
-    ),
-    Assumption(
-        "Each run has a separate round-trip time, from 47.5 to 52.5 ms; the delay of the return path varies by 0.05 "
-        "ms.",
-        "Nothing else is random: without it all runs of a setting were one run, and a difference between two pacers "
-        "could be that of a phase.",
-    ),
-    Assumption(
-        "Goodput is that of the whole run; losses, time in the bottleneck and bursts are those after the first 5 s.",
-        "Slow start loses hundreds of packets with any pacer; they have a number of their own.",
-    ),
-    Assumption(
-        "QUIC has the profile rfc9002, which has no HyStart; TCP is Linux 5.15 with HyStart.",
-        "Pacers are compared within a protocol: all else is equal there.",
-    ),
-)
+ASSUMPTIONS = assumed(__file__, "beyond")
 
 
 design = partial(Design, scenario=SCENARIO, engines=ENGINES, runs=RUNS, own_seeds=True)

@@ -39,6 +39,7 @@ from quiclab_studies.pacing.beyond import (
     sharing,
 )
 from quiclab_studies.pacing.beyond_views import curves, dots, figure
+from quiclab_studies.parts import assumed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -203,14 +204,7 @@ BURSTS = beyond(
         figure("What bursts cost", SPREAD, curves("burst", GOODPUT, LOSS, SOJOURN_P95, columns="buffer")),
         figure("The bursts that came out", SPREAD, curves("burst", BURST, BURST_P99, columns="buffer")),
     ),
-    assumptions=(
-        Assumption(
-            "Bursts of GSO are those of a bucket that waits until it is full (`wait_for_full_burst`), with rare ACKs.",
-            "A sender that is woken by an ACK sends the contents of the bucket: with an ACK for every second packet no "
-            "pacer, no segmentation offload of TCP and no batch of system calls makes bursts of more than two or three "
-            "here.",
-        ),
-    ),
+    assumptions=assumed(__file__, "beyond_bursts"),
 )
 
 # --- acknowledgements
@@ -357,12 +351,7 @@ CHANGES = beyond(
     factors=(CHANGE,),
     further=QUEUE_METRICS,
     figures=(figure("Pacers and change", SPREAD, dots(GOODPUT, LOSS, SOJOURN, SOJOURN_P95)),),
-    assumptions=(
-        Assumption(
-            "The queue has 125 kB at every rate.",
-            "Queues of devices are limited in bytes: 50 ms at 20 Mbit/s are 200 ms at 5 Mbit/s.",
-        ),
-    ),
+    assumptions=assumed(__file__, "beyond_changes"),
 )
 
 BEYOND = (PACERS, PACERS_TCP, FAIRNESS, BURSTS, ACK_FREQUENCY, FLOWS, CHANGES)

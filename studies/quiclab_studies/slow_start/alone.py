@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quiclab.study import (
-    Assumption,
     Configuration,
     Design,
     Engine,
@@ -14,7 +13,7 @@ from quiclab.study import (
     Presentation,
     Study,
 )
-from quiclab_studies.parts import drawn, left
+from quiclab_studies.parts import assumed, drawn, left
 from quiclab_studies.slow_start.measures import AREA, FURTHER, LOSSES, LOST
 from quiclab_studies.slow_start.paths import BY_NAME, PATHS, SAMPLES
 from quiclab_studies.slow_start.starts import QUIC, STACKS, STARTS, Start, flow
@@ -47,21 +46,7 @@ def one(start: Start) -> Configuration:
     return Configuration(start.name, start.label, changes)
 
 
-COMMON = (
-    Assumption(
-        "CUBIC follows every start, and every sender paces.",
-        "What differs is the start. TCP paces with fq; QUIC at 2 windows in a round trip of slow start, 1.25 after it.",
-    ),
-    Assumption(
-        "Careful Resume knows the bandwidth-delay product of the path and its RTT.",
-        "RFC 9959 section 3.1 saves the bytes of a round trip; here those of the path without a queue.",
-    ),
-    Assumption(
-        "Jump Start jumps to 65,535 bytes.",
-        "The receive window without scaling (RFC 9293 section 3.1), as the source leaves the size to the operator.",
-    ),
-    Assumption("Hosts cost nothing, and windows and buffers limit nothing.", "The start is limited by its algorithm."),
-)
+COMMON = assumed(__file__, "common")
 STUDY = Study(
     "slow_start/alone",
     design=Design(

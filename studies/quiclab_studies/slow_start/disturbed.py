@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from quiclab.study import (
-    Assumption,
     Configuration,
     Design,
     Engine,
@@ -14,7 +13,7 @@ from quiclab.study import (
     Presentation,
     Study,
 )
-from quiclab_studies.parts import drawn, left
+from quiclab_studies.parts import assumed, drawn, left
 from quiclab_studies.slow_start.alone import COMMON, PATH, STACK
 from quiclab_studies.slow_start.measures import FURTHER, LOSSES, LOST
 from quiclab_studies.slow_start.paths import SAMPLES, Path
@@ -104,14 +103,7 @@ STUDY = Study(
         ),
         assumptions=(
             *COMMON,
-            Assumption(
-                "Jitter is normal with a standard deviation of 7 ms, in the direction of the data, without reordering.",
-                "C4's model of Wi-Fi has spikes of several times 7.5 ms in some packets; its mean is 7 ms.",
-            ),
-            Assumption(
-                "The other flow starts 150 round trips earlier, with slow start until a loss.",
-                "It has reached congestion avoidance, and its queue is there.",
-            ),
+            *assumed(__file__, "disturbed"),
         ),
         limits=("One queue; one other flow.",),
     ),

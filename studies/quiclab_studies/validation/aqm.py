@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from quiclab.lane.run import Lane
 from quiclab.study import (
-    Assumption,
     Configuration,
     Design,
     Engine,
@@ -24,7 +23,7 @@ from quiclab.study import (
     Variant,
 )
 from quiclab.study.criteria import Criterion
-from quiclab_studies.parts import judged, kept_metric
+from quiclab_studies.parts import assumed, judged, kept_metric
 from quiclab_studies.validation.aqm_cells import BY_NAME, CELLS, serialised, with_kernel_timers
 from quiclab_studies.validation.blind import MODEL, goodput_mbps
 from quiclab_studies.validation.blind_starts import STARTS
@@ -120,31 +119,7 @@ STUDY = Study(
             Figure("Marks and drops", SOURCE, "", "Mean over the runs.", "VA-3", pairs=True),
         ),
         text_tables=VIEWS.tables,
-        assumptions=(
-            Assumption(
-                "Flows start a second after the queue was set up.",
-                "PIE of Linux makes its first update after half a second; a run begins with the set-up.",
-            ),
-            Assumption(
-                "PIE is updated each 16 ms; the kernel is asked for 15 ms.",
-                "Timers of the kernel end at jiffies, of 1 ms in the guest, and take one more than they are asked for.",
-            ),
-            Assumption(
-                "Times in the bottleneck are those of packets that arrive after 5 s.",
-                "The overshoot of slow start is one event in each run, and its queue many times the later one.",
-            ),
-            Assumption(
-                "The rate is that of a token bucket with room for a packet.",
-                "Below a discipline with a class for its child the kernel has no other rate. A full bucket passes the "
-                "first packet of a busy period at once, and all after it are earlier by as much, which a discipline "
-                "sees that measures times; the variant `serialised` has a link without it.",
-            ),
-            Assumption(
-                "Times in the bottleneck end with the departure of a packet.",
-                "Disciplines give a packet when the one before has left; then it waits for tokens. CAKE is no child of "
-                "a bucket: a stage behind it serialises its packets.",
-            ),
-        ),
+        assumptions=assumed(__file__, "aqm"),
         limits=(
             "Where a queue drops a few dozen packets, two runs of the kernel differ by more than the limits: PIE and "
             "DualPI2 draw random numbers, and flows of few packets follow them.",

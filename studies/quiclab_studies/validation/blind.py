@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 
 from quiclab.lane.run import Lane
 from quiclab.study import (
-    Assumption,
     Configuration,
     Design,
     Engine,
@@ -23,7 +22,7 @@ from quiclab.study import (
 )
 from quiclab.study.criteria import Criterion
 from quiclab_studies.numbers import jain, mean
-from quiclab_studies.parts import judged, numbered_cases
+from quiclab_studies.parts import assumed, judged, numbered_cases
 from quiclab_studies.validation.blind_cases import CASES, draw_case
 from quiclab_studies.validation.blind_starts import STARTS
 from quiclab_studies.validation.blind_views import Views
@@ -135,16 +134,7 @@ def blind(seed: int) -> Study:
                 Figure("Mean RTT", SOURCE, "", "Mean over time, flows and runs.", "VB-2", pairs=True),
             ),
             text_tables=VIEWS.tables,
-            assumptions=(
-                Assumption(
-                    "Both lanes have the same elements with the same seeds.",
-                    "What differs is TCP alone: losses and delays are drawn alike, packet by packet.",
-                ),
-                Assumption(
-                    "Socket buffers are limited to 4 MiB (sender) and 6 MiB (receiver) in both lanes.",
-                    "The kernel's own limits depend on the memory of the machine, which is small in the guest.",
-                ),
-            ),
+            assumptions=assumed(__file__, "blind"),
             limits=(
                 "Many cases are sensitive to small differences: the kernel's two runs, which differ in the seed, are "
                 "as far apart as the table says.",

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from quiclab.lane.run import Lane
 from quiclab.study import (
-    Assumption,
     Design,
     Engine,
     Figure,
@@ -20,7 +19,7 @@ from quiclab.study import (
     Table,
 )
 from quiclab.study.criteria import Criterion
-from quiclab_studies.parts import judged, numbered_cases
+from quiclab_studies.parts import assumed, judged, numbered_cases
 from quiclab_studies.validation.blind import METRIC, RELATIVE
 from quiclab_studies.validation.blind import METRICS as TCP_METRICS
 from quiclab_studies.validation.blind_cases import QUIC_CASES, draw_quic_case
@@ -85,16 +84,7 @@ def blind_quic(seed: int) -> Study:
                 Figure("Goodput", SOURCE, "", "Mean over the runs.", "VBQ-1", pairs=True),
             ),
             text_tables=VIEWS.tables,
-            assumptions=(
-                Assumption(
-                    "Both lanes have the same elements with the same seeds, and hosts that take no time.",
-                    "What differs is how a stack is driven: by the simulation, or by sockets and timers of a program.",
-                ),
-                Assumption(
-                    f"QUIC datagrams have {DATAGRAM}.",
-                    "The quinn program would find out that more bytes pass; in process quinn does not look.",
-                ),
-            ),
+            assumptions=assumed(__file__, "blind_quic", datagram=DATAGRAM),
             limits=(
                 "Many cases are sensitive to small differences: two runs of the programs are as far apart as the table "
                 "says.",

@@ -24,7 +24,7 @@ from quiclab.study import (
     Value,
     Variant,
 )
-from quiclab_studies.parts import batch_factor, judged
+from quiclab_studies.parts import assumed, batch_factor, judged
 from quiclab_studies.validation.explanations import explained
 from quiclab_studies.validation.lab_quic_aioquic import (
     BATCH_CRITERIA,
@@ -161,10 +161,7 @@ QUINN_STUDY = Study(
             DATAGRAMS,
             HANDSHAKE,
             EVENTS,
-            Assumption(
-                f"A run lasts {ROUND_TRIPS} round trips where losses or delays are random, 30 s where they are not.",
-                "Ten runs then have more than 2000 losses in each setting.",
-            ),
+            *assumed(__file__, "lab_quic_quinn", round_trips=ROUND_TRIPS),
         ),
         limits=INTERVALS,
     ),
@@ -229,10 +226,7 @@ DUAL_CONNECTIVITY_STUDY = Study(
         assumptions=(
             DATAGRAMS,
             HANDSHAKE,
-            Assumption(
-                "Links, bearer, reordering and the client's host are those of the scenario.",
-                "The measurements use unmodified aioquic.",
-            ),
+            *assumed(__file__, "lab_quic_dual_connectivity"),
         ),
         limits=(*INTERVALS, "The reference has two runs of each batch size."),
     ),

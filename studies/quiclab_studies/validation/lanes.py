@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from quiclab.lane.run import Lane
 from quiclab.result import RunResult
 from quiclab.study import (
-    Assumption,
     Changes,
     Configuration,
     Design,
@@ -27,7 +26,7 @@ from quiclab.study import (
 )
 from quiclab.study.criteria import Criterion
 from quiclab.study.findings import Key
-from quiclab_studies.parts import judged
+from quiclab_studies.parts import assumed, judged
 from quiclab_studies.validation.network import Network
 
 VIRTUAL = "the kernel lane with the virtual clock, quiclab's elements as the network"
@@ -193,22 +192,7 @@ STUDY = Study(
             Figure("Distance of goodput under random loss", VIRTUAL, "", "Mean over the runs.", "VL-4"),
             Figure("Distance of TCP's round trip time", VIRTUAL, "", "Mean over time.", "VL-2"),
         ),
-        assumptions=(
-            Assumption(
-                "The reference is the virtual clock, not the real one.",
-                "It runs the same programs and the same kernel code, and the load of the machine does not affect it.",
-            ),
-            Assumption(
-                "Programs have the options that they have by default, but for congestion control and size of "
-                "datagrams.",
-                "The sim lane has the same libraries (quinn, aioquic), driven without sockets.",
-            ),
-            Assumption(
-                f"QUIC datagrams have {DATAGRAM} in every lane.",
-                "The quinn program would find that 1452 bytes pass; the sim lane does not look. That is 1.6 % of "
-                "goodput without random loss and 16 % with it.",
-            ),
-        ),
+        assumptions=assumed(__file__, "lanes", datagram=DATAGRAM),
         limits=(
             "In the sim lane hosts cost nothing; in the kernel lane with the virtual clock they do not, either. In "
             "real time they do.",

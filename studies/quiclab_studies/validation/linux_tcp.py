@@ -9,7 +9,6 @@ from functools import partial
 
 from quiclab.lane.run import Lane
 from quiclab.study import (
-    Assumption,
     Changes,
     Configuration,
     Design,
@@ -22,7 +21,7 @@ from quiclab.study import (
     Unavailable,
     Variant,
 )
-from quiclab_studies.parts import batch_factor, judged
+from quiclab_studies.parts import assumed, batch_factor, judged
 from quiclab_studies.validation.explanations import explained
 from quiclab_studies.validation.linux_tcp_bulk import BULK, BULK_CRITERIA, PATHS, bulk_table
 from quiclab_studies.validation.linux_tcp_cells import CONTROLS
@@ -99,22 +98,7 @@ def dual_connectivity_flow(engine: str) -> Changes:
     return {"flows.dc": flow}
 
 
-SAME_EVERYWHERE = (
-    Assumption(
-        "Both ends are lab-tcp with the profile linux-7; congestion control is newreno, cubic or bbr-linux.",
-        "One profile for all rows: nothing is set or fitted for a row alone.",
-    ),
-    Assumption(
-        "The bottleneck counts IP packet and 14 bytes of Ethernet header; its queue counts the packet in service; "
-        "random loss takes place before the queue; nothing queues elsewhere.",
-        "That is how netem of the reference's kernels does it.",
-    ),
-    Assumption(
-        "Time counts from two round trips after the client's start, when the first data can arrive.",
-        "The reference counts from the moment the receiver accepts the connection, right before the first data. "
-        "A lost SYN-ACK therefore costs time here only (in 1 % of the runs with 1 % loss).",
-    ),
-)
+SAME_EVERYWHERE = assumed(__file__, "linux_tcp")
 LIMITS = (
     "Deviations over seeds show the effect of random loss, jitter and start phase alone, in the reference and here: in "
     "both, CPUs are infinitely fast and timers exact. Without these, runs repeat each other.",
@@ -156,15 +140,7 @@ BULK_STUDY = Study(
         ),
         assumptions=(
             *SAME_EVERYWHERE,
-            Assumption(
-                "Jitter acts on the data alone, after the bottleneck, on each packet for itself, and reorders.",
-                "As in the reference; `uniform25ms` is plus or minus 25 ms.",
-            ),
-            Assumption(
-                "Rows with uniform jitter and default buffers are run and shown, but not judged.",
-                "There the autotuning of the kernel's socket buffers decides; the rows with 64 MB are the ones to "
-                "compare.",
-            ),
+            *assumed(__file__, "linux_tcp_bulk"),
         ),
     ),
 )
@@ -191,11 +167,7 @@ SHORT_STUDY = Study(
         assumptions=(
             SAME_EVERYWHERE[0],
             SAME_EVERYWHERE[1],
-            Assumption(
-                "Medians over the repetitions are compared; under loss they may differ by two standard errors.",
-                "Twenty repetitions do not separate medians under loss more precisely. The standard error is "
-                "bootstrapped from the reference, so that a model does not widen its own limit. Tables show means.",
-            ),
+            *assumed(__file__, "linux_tcp_short"),
         ),
     ),
 )
@@ -221,10 +193,7 @@ PAIRS_STUDY = Study(
         figures=(Figure("Shares", LINUX, "", "Share of the first flow, mean over the start times.", "LT-P1"),),
         assumptions=(
             *SAME_EVERYWHERE,
-            Assumption(
-                "The flows start at the times of the reference's three runs, which take turns in who is first.",
-                "The start phase is the only thing that its seeds change for Reno and CUBIC.",
-            ),
+            *assumed(__file__, "linux_tcp_pairs"),
         ),
     ),
 )
@@ -269,16 +238,7 @@ DUAL_CONNECTIVITY_STUDY = Study(
         assumptions=(
             *SAME_EVERYWHERE[:1],
             SAME_EVERYWHERE[2],
-            Assumption(
-                "The queue of each downlink holds 100 packets; delays are normal with 10 ms mean and 1 ms deviation "
-                "and reorder, on the uplink, too.",
-                "The variant `rate_stage_only` of the reference; acknowledgements return over link 1.",
-            ),
-            Assumption(
-                "Frames have 1336 bytes: 1268 of payload, 52 of headers with timestamps, 2 of the bearer, 14 of "
-                "Ethernet.",
-                "As in the reference and as published. No TLS and no HTTP/2 on top.",
-            ),
+            *assumed(__file__, "linux_tcp_dual_connectivity"),
         ),
         limits=(*LIMITS, "Batches of 2 and 10 packets were measured once in the reference."),
     ),

@@ -14,7 +14,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from quiclab.study import (
-    Assumption,
     Design,
     Engine,
     Figure,
@@ -24,7 +23,7 @@ from quiclab.study import (
     Table,
 )
 from quiclab.study.criteria import Criterion
-from quiclab_studies.parts import judged, numbered_cases
+from quiclab_studies.parts import assumed, judged, numbered_cases
 from quiclab_studies.validation.blind import goodput_mbps, srtt_ms
 from quiclab_studies.validation.blind_views import Views
 from quiclab_studies.validation.lab_quic import AIOQUIC_CERTIFICATE_BYTES, QUINN_CERTIFICATE_BYTES
@@ -158,16 +157,7 @@ def profiles(seed: int) -> Study:
                 Figure("Goodput", SOURCE, "", "Mean over the runs.", "VP-1", pairs=True),
             ),
             text_tables=VIEWS.tables,
-            assumptions=(
-                Assumption(
-                    f"QUIC datagrams have {DATAGRAM}; certificates are as long as those of the stacks.",
-                    "Neither is a property of a stack.",
-                ),
-                Assumption(
-                    "Acknowledgements have an uneven delay, and every case several seeds.",
-                    "Behind a limiter, whether a burst loses a packet hangs on fractions of a millisecond.",
-                ),
-            ),
+            assumptions=assumed(__file__, "profiles", datagram=DATAGRAM),
             limits=("A pause of the application is no case: the workloads of these stacks have none.",),
         ),
         drawn=profiles,

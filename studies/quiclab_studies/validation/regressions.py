@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from quiclab.lane.run import Lane
 from quiclab.study import (
-    Assumption,
     Configuration,
     Design,
     Engine,
@@ -25,7 +24,7 @@ from quiclab.study import (
     TextTable,
 )
 from quiclab.study.criteria import Criterion
-from quiclab_studies.parts import drawn, judged
+from quiclab_studies.parts import assumed, drawn, judged
 from quiclab_studies.validation.blind import KERNEL, MODEL, SOURCE, srtt_ms
 from quiclab_studies.validation.regressions_cells import BY_NAME, CELLS
 from quiclab_studies.validation.regressions_views import HEADS, LIMIT, Views
@@ -97,7 +96,7 @@ CRITERIA = (
     ),
     Criterion(
         "VR-4",
-        "Goodput of a flow that starts _LATE is within 5 %.",
+        "Goodput of a flow that starts late is within 5 %.",
         {},
         dict.fromkeys(_LATE, LIMIT),
         "late_goodput_mbps",
@@ -132,21 +131,7 @@ STUDY = Study(
             Figure("Mean RTT", SOURCE, "", "Mean over time, flows and runs.", "VR-2", pairs=True),
         ),
         text_tables=(TextTable("Settings", HEADS, VIEWS.listing),),
-        assumptions=(
-            Assumption(
-                "The settings were chosen once, before any of them was run.",
-                "They have the values that the description of a difference names. Where it names none, they have 10 to "
-                "20 Mbit/s, a round trip of 40 ms and a queue of one bandwidth-delay product.",
-            ),
-            Assumption(
-                "Acknowledgements are delayed by 20 ms with a deviation of 10 us.",
-                "Without anything random, both runs would be the same, and one course would count as the mean.",
-            ),
-            Assumption(
-                "Both engines have the same elements with the same seeds.",
-                "What differs is TCP: losses and delays are drawn in the same order, packet by packet.",
-            ),
-        ),
+        assumptions=assumed(__file__, "regressions"),
         limits=(
             "Two runs of each setting show large differences only; counts of losses in a short transfer are small "
             "numbers.",
