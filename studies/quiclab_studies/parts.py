@@ -11,7 +11,7 @@ from quiclab.study.ablation import Ablation
 from quiclab_studies.numbers import number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from quiclab.result import Keep, RunResult
     from quiclab.study import Changes, Value
@@ -70,14 +70,14 @@ def remarks(file: Path) -> dict[str, Any]:
     def of(field: str) -> dict[str, str]:
         return {claim: _words(table[field]) for claim, table in tables.items() if field in table}
 
-    ablations = {claim: table["ablation"] for claim, table in tables.items() if "ablation" in table}
+    def ablation(table: Mapping[str, str]) -> Ablation:
+        fields: dict[str, Any] = {field: _words(text) for field, text in table.items()}
+        return Ablation(**fields)
+
     return {
         **{f"{field}s": of(field) for field in ("scope", "note", "explanation")},
         "read_as": of("read_as"),
-        "ablations": {
-            claim: Ablation(**{field: _words(text) for field, text in fields.items()})
-            for claim, fields in ablations.items()
-        },
+        "ablations": {claim: ablation(table["ablation"]) for claim, table in tables.items() if "ablation" in table},
     }
 
 
