@@ -47,7 +47,7 @@ def test_values_fit_the_networks() -> None:
 
 
 def test_the_scenario_is_the_first_chain() -> None:
-    plain, changed = load(aioquic.PATH), load(aioquic.PATH).with_values(aioquic.CHAINS[0].changes(0, "none"))
+    plain, changed = load(aioquic.PATH), load(aioquic.PATH, aioquic.CHAINS[0].changes(0, "none"))
     for table in ("links", "flows"):
         assert plain.value(table) == changed.value(table)
 

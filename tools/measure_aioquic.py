@@ -24,8 +24,6 @@ from statistics import fmean, stdev
 from types import SimpleNamespace
 from typing import Any
 
-from quiclab_studies.validation.network import Network
-
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "studies/quiclab_studies/validation/reference/aioquic"
 QLOG = ROOT / "tests" / "data" / "aioquic-0.9.25.qlog"
@@ -39,7 +37,7 @@ SUMS = ("data_datagrams", "client_acks", "lost_packets", "spurious_losses", "con
 JITTER = "normal 1ms down"
 BATCHES = (2, *range(50, 501, 50))
 BATCH_SEEDS = (1, 2)
-QLOG_WORKLOAD, QLOG_LOSS_PERCENT, QLOG_SEED = {"kind": "download", "size": "45 kB", "request": "16 B"}, 5, 1
+QLOG_WORKLOAD, QLOG_LOSS_PERCENT, QLOG_SEED = '{ kind = "download", size = "45 kB", request = "16 B" }', 5, 1
 
 
 @dataclass(frozen=True)
@@ -55,14 +53,22 @@ class Chain:
         """One bandwidth-delay product of full frames."""
         return round(1e3 * self.rate_mbps * self.rtt_ms / (8 * FRAME_BYTES))
 
-    def changes(self, loss_percent: float, jitter: str) -> dict[str, object]:
+    def changes(self, loss_percent: float, jitter: str) -> list[tuple[str, str]]:
         """Return what makes the scenario this chain."""
-        return {
-            **Network(self.rate_mbps, self.rtt_ms, self.queue_packets, loss_percent).chain(jitter),
-            "duration": f"{self.duration_s} s",
-            "until": "duration_over",
-            "flows.main.workload.duration": f"{self.duration_s} s",
-        }
+        half = f'"{self.rtt_ms / 2:g} ms"'
+        far = f'{{ mean = {half}, deviation = "1 ms", distribution = "normal", reorder = true }}'
+        changes = [
+            ("duration", f"{self.duration_s} s"),
+            ("until", "duration_over"),
+            ("flows.main.workload.duration", f"{self.duration_s} s"),
+            ("links.bottleneck.rate", f"{self.rate_mbps} Mbit/s"),
+            ("links.bottleneck.queue.packets", str(self.queue_packets)),
+            ("links.far.delay", half.strip('"') if jitter == "none" else far),
+            ("links.back.delay", half.strip('"')),
+        ]
+        if loss_percent:
+            changes.append(("links.bottleneck.loss", f"{loss_percent:g} %"))
+        return changes
 
 
 CHAINS = (Chain(20, 20, 30), Chain(100, 36, 30), Chain(10, 112, 60))
@@ -134,7 +140,7 @@ def measure_dual_connectivity(most_seconds: float) -> None:
                     return
                 if (batch, seed) in table:
                     continue
-                changes = {"bearers.dc.batch_packets": batch, "record.series_interval": "10 ms"}
+                changes = [("bearers.dc.batch_packets", str(batch)), ("record.series_interval", "10 ms")]
                 result, ends = measured(DUAL_CONNECTIVITY, "dc", changes, seed)
                 flow = result.flows["dc"]
                 values = {
@@ -186,14 +192,16 @@ def write_qlog(_: float) -> None:
     from aioquic.quic import logger as module  # noqa: PLC0415 - of the installation that is measured
 
     logger = module.QuicLogger()
-    changes = {**Chain(10, 40, 10).changes(QLOG_LOSS_PERCENT, "none"), "flows.main.workload": QLOG_WORKLOAD}
+    changes = [*Chain(10, 40, 10).changes(QLOG_LOSS_PERCENT, "none"), ("flows.main.workload", QLOG_WORKLOAD)]
     _, ends = measured(PATH, "main", changes, QLOG_SEED, logger)
     print(f"qlog with {ends.values()['lost_packets']} lost packets")
     QLOG.parent.mkdir(exist_ok=True)
     QLOG.write_text(json.dumps(logger.to_dict(), separators=(",", ":")), encoding="utf-8")
 
 
-def measured(file: Path, flow: str, changes: Mapping[str, object], seed: int, logger: Any = None) -> tuple[Any, Ends]:
+def measured(
+    file: Path, flow: str, changes: Sequence[tuple[str, str]], seed: int, logger: Any = None
+) -> tuple[Any, Ends]:
     """Run a scenario with aioquic at both ends; return the result and what the ends saw."""
     from aioquic.quic import logger as logging  # noqa: PLC0415 - of the installation that is measured
 
@@ -230,6 +238,7 @@ def measured(file: Path, flow: str, changes: Mapping[str, object], seed: int, lo
             if ends.first_byte_ns is None and not self._server and self._delivered:
                 ends.first_byte_ns = now_ns
 
+    stack = [(f"flows.{flow}.stack", "aioquic")]
     found = {"aioquic": replace(adapter.STACK, endpoint=Endpoint)}.get
     replaced = ((registry, "find", found), (logging, "time", clock))
     unmodified = [getattr(owner, name) for owner, name, _ in replaced]
@@ -237,7 +246,7 @@ def measured(file: Path, flow: str, changes: Mapping[str, object], seed: int, lo
         setattr(owner, name, replacement)
     try:
         with numbers_kept():
-            result = quiclab.run(quiclab.load(file).with_values({f"flows.{flow}.stack": "aioquic", **changes}), seed)
+            result = quiclab.run(quiclab.load(file, [*stack, *changes]), seed)
     finally:
         for (owner, name, _), original in zip(replaced, unmodified, strict=True):
             setattr(owner, name, original)
