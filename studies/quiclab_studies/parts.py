@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quiclab.errors import alternatives
 from quiclab.study import NOT_PUBLISHED, Assumption, Factor, Figure, Measures, Metric, Table
 from quiclab.study.ablation import Ablation
 from quiclab_studies.numbers import number
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from quiclab.result import Keep, RunResult
     from quiclab.study import Changes, Value
     from quiclab.study.criteria import Criterion
+
+
+#: Fields of what is said of a claim.
+REMARKS = ("read_as", "scope", "note", "explanation", "ablation")
 
 
 def batch_factor(sizes: tuple[int, ...]) -> Factor:
@@ -62,10 +67,18 @@ def assumed(module: str, section: str, **values: object) -> tuple[Assumption, ..
 def remarks(file: Path) -> dict[str, Any]:
     """Return what a TOML file adds to the claims of a source, as arguments of `Reference`.
 
-    Its tables have the names of claims, and the fields `read_as`, `scope`, `note`, `explanation` and `ablation`, those
-    of an `Ablation`. White space between words is one space.
+    Its tables have the names of claims, and fields of `REMARKS`; those of `ablation` are those of an `Ablation`. White
+    space between words is one space.
+
+    Raises
+    ------
+    ValueError
+        If a field is unknown.
     """
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    for claim, table in tables.items():
+        if other := sorted(set(table) - set(REMARKS)):
+            raise ValueError(f"{file}: {claim}: expected {alternatives(REMARKS)}, got `{other[0]}`")
 
     def of(field: str) -> dict[str, str]:
         return {claim: _words(table[field]) for claim, table in tables.items() if field in table}
