@@ -94,11 +94,11 @@ LUMINANCES = (0.15, 0.26)
 
 def palette(count: int) -> list[str]:
     """Return the colours of as many series: those of `COLOURS`, then hues between them, dark and light in turn."""
-    further = (_ofluminance(index * HUE_STEP % 1, LUMINANCES[index % 2]) for index in range(count - len(COLOURS)))
+    further = (_of_luminance(index * HUE_STEP % 1, LUMINANCES[index % 2]) for index in range(count - len(COLOURS)))
     return [*COLOURS[:count], *further]
 
 
-def _ofluminance(hue: float, wanted: float) -> str:
+def _of_luminance(hue: float, wanted: float) -> str:
     """Return the colour of a hue (0 to 1) with this relative luminance."""
     low, high = 0.0, 1.0
     for _ in range(20):
