@@ -138,6 +138,11 @@ class Reference:
     every_term
         Whether the evidence has all terms of a predicate, also those after a condition that is false; not where a
         condition states when the terms after it have a value.
+
+    Raises
+    ------
+    ValueError
+        When the entries are read, if an attribute is of a claim that the file does not have.
     """
 
     file: Path
@@ -155,7 +160,12 @@ class Reference:
     @cached_property
     def entries(self) -> Mapping[str, Mapping[str, str]]:
         """The entries of the file by identity."""
-        return read_entries(self.file)
+        entries = read_entries(self.file)
+        by_claim = (self.read_as, self.scopes, self.notes, self.explanations, self.ablations, self.untested)
+        named = {*self.by_construction, *(identity for attribute in by_claim for identity in attribute)}
+        if other := sorted(named - entries.keys()):
+            raise ValueError(f"{self.file} has no claim {', '.join(other)}")
+        return entries
 
     def claims(self, study: str) -> tuple[Claim, ...]:
         """Return the claims that a study reports, by its name without the group."""

@@ -30,7 +30,8 @@ from quiclab_studies.controls.senders import (
 )
 from quiclab_studies.controls.stored.late_goodput import after_5s
 from quiclab_studies.controls.views import over_networks
-from quiclab_studies.parts import assumed, drawn, left
+from quiclab_studies.declarations import drawn_figure, value_as
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from quiclab.result import RunResult
@@ -45,7 +46,7 @@ RATE, RTT, QUEUE = "links.down.rate", "rtt_ms", "queue_bdp"
 
 
 def network(given: Changes) -> Changes:
-    """Return the links for rate, round trip time and queue, which the factors have left in `given`."""
+    """Return the links for rate, round trip time and queue, which the factors have put in `given`."""
     rest = dict(given)
     rate, rtt, queue = (float(str(rest.pop(name))) for name in (RATE, RTT, QUEUE))
     return {**rest, "links": bottleneck.links(rate, rtt, queue)}
@@ -103,9 +104,9 @@ STUDY = Study(
         scenario="scenarios/bbr_v3.toml",
         configurations=tuple(one(sender) for sender in SENDERS),
         factors=(
-            Factor("queue", "queue_bdp", "Queue", "BDP", QUEUES_BDP, left(QUEUE)),
-            Factor("rate", "rate_mbps", "Rate", "Mbit/s", RATES_MBPS, left(RATE)),
-            Factor("rtt", "rtt_ms", "Round trip time", "ms", RTTS_MS, left(RTT)),
+            Factor("queue", "queue_bdp", "Queue", "BDP", QUEUES_BDP, value_as(QUEUE)),
+            Factor("rate", "rate_mbps", "Rate", "Mbit/s", RATES_MBPS, value_as(RATE)),
+            Factor("rtt", "rtt_ms", "Round trip time", "ms", RTTS_MS, value_as(RTT)),
         ),
         engines=(Engine("sim", needs="noq"),),
         engine_changes=lambda _: {"record.series_interval": "100 ms"},
@@ -119,13 +120,13 @@ STUDY = Study(
         "to 8 bandwidth-delay products.",
         source="quiclab: no publication",
         figures=(
-            drawn("Goodput", "Goodput after 5 s, of the rate [%].", over_networks(METRIC.name, (50, 100))),
-            drawn(
+            drawn_figure("Goodput", "Goodput after 5 s, of the rate [%].", over_networks(METRIC.name, (50, 100))),
+            drawn_figure(
                 "Queueing delay",
                 "Mean smoothed RTT above the smallest, of the smallest [%].",
                 over_networks(QUEUEING.name, (0, 200)),
             ),
-            drawn("Losses", "Packets that the queue dropped [%].", over_networks(LOSS.name, (0, 5), digits=1)),
+            drawn_figure("Losses", "Packets that the queue dropped [%].", over_networks(LOSS.name, (0, 5), digits=1)),
         ),
         assumptions=assumed(__file__, "alone"),
         limits=("Two runs differ by the jitter of acknowledgements alone, 10 us.",),

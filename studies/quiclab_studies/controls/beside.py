@@ -31,8 +31,9 @@ from quiclab_studies.controls.senders import (
 )
 from quiclab_studies.controls.stored.late_goodput import after_20s
 from quiclab_studies.controls.views import matrix
-from quiclab_studies.numbers import jain
-from quiclab_studies.parts import assumed, drawn
+from quiclab_studies.declarations import drawn_figure
+from quiclab_studies.reductions import jain
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from quiclab.result import RunResult
@@ -159,18 +160,18 @@ STUDY = Study(
         "BBR versions 1 and 3 and C4, at 50 Mbit/s and 40 ms with queues of 0.5 to 4 bandwidth-delay products.",
         source="quiclab: no publication",
         figures=(
-            drawn(
+            drawn_figure(
                 "Share of the first flow",
                 "Goodput after 20 s of the sender in a row beside that in a column, of both [%].",
                 matrix(shares, "Share of the first flow [%]", LABELS, QUEUES, (0, 100), diverging=True),
             ),
-            drawn(
+            drawn_figure(
                 "Harm",
                 "What the sender in a row loses of its goodput alone beside that in a column [%]; half where they "
                 "share evenly (Ware et al. 2019).",
                 matrix(harms, "Harm [%]", LABELS, QUEUES, (0, 100)),
             ),
-            drawn(
+            drawn_figure(
                 "Fairness",
                 "Jain's index of both goodputs.",
                 matrix(indices, "Jain's index", LABELS, QUEUES, (0.5, 1), digits=2),

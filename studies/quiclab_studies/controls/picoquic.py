@@ -20,7 +20,8 @@ from quiclab.study import (
 from quiclab.study.criteria import Criterion
 from quiclab.study.published import csv_rows
 from quiclab_studies.controls.picoquic_tests import CONTROLS, TESTS
-from quiclab_studies.parts import assumed, judged, left
+from quiclab_studies.declarations import measures_of_criteria, value_as
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,13 +102,13 @@ STUDY = Study(
         scenario="scenarios/c4.toml",
         configurations=(Configuration(CONFIGURATION, "lab-quic", network),),
         factors=(
-            Factor(TEST, TEST, "Test", "", tuple(TESTS), left(TEST)),
-            Factor(SENDER, SENDER, "Main connection", "", tuple(CONTROLS), left(SENDER)),
+            Factor(TEST, TEST, "Test", "", tuple(TESTS), value_as(TEST)),
+            Factor(SENDER, SENDER, "Main connection", "", tuple(CONTROLS), value_as(SENDER)),
         ),
         engines=(Engine("sim", needs="lab-quic"),),
         runs=RUNS,
     ),
-    measures=judged((METRIC,), CRITERIA, Table(FILE, SOURCE, read=published)),
+    measures=measures_of_criteria((METRIC,), CRITERIA, Table(FILE, SOURCE, read=published)),
     presentation=Presentation(
         title="C4, BBR and CUBIC in the tests of the draft of C4",
         abstract=f"{len(TESTS)} tests of draft-huitema-ccwg-c4-test, each with C4, BBR version 3 and CUBIC as the main "

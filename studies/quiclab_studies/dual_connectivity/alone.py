@@ -9,6 +9,7 @@ from quiclab.result import RunResult
 from quiclab.scenario.quantity import bits_per_second
 from quiclab.study import Changes, Engine, Factor, Figure, Measures, Metric, Model, Study, Table, Value, Variant
 from quiclab.study.published import csv_rows
+from quiclab_studies.declarations import batch_factor
 from quiclab_studies.dual_connectivity.common import (
     CONFIGURATIONS,
     ENGINES,
@@ -32,7 +33,6 @@ from quiclab_studies.dual_connectivity.common import (
     variant,
 )
 from quiclab_studies.dual_connectivity.model import estimate
-from quiclab_studies.parts import batch_factor
 
 RATIOS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
 SHARES = tuple(range(0, 101, 10))

@@ -38,7 +38,7 @@ from quiclab_studies.dual_connectivity.common import (
 )
 from quiclab_studies.dual_connectivity.fairness import FLOW, delivered_mbps, metrics
 from quiclab_studies.dual_connectivity.lte import FILE, MARK
-from quiclab_studies.parts import assumed
+from quiclab_studies.remarks import assumed
 
 RUNS = 5
 SECONDS = 60

@@ -16,7 +16,7 @@ from quiclab.result.stats import Statistic, relative_difference
 from quiclab.study import Study
 from quiclab.study.predicates import Reference, Vocabulary, term
 from quiclab_studies.dual_connectivity.alone import BATCHES, DUPLICATED_LOSSES, LOSSES, RATIOS, SHARES, SIZES_MB
-from quiclab_studies.parts import remarks
+from quiclab_studies.remarks import remarks
 
 GROUP = "dual_connectivity"
 FILE = Path(__file__).parent / "reference" / "claims.yaml"

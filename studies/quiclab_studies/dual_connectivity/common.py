@@ -11,7 +11,7 @@ from quiclab.scenario.quantity import byte_count, parse
 from quiclab.study import Changes, Configuration, Design, Engine, Presentation, Value, Variant
 from quiclab.study.ran import implementation, option_bytes
 from quiclab_studies.hosts import AIOQUIC_DATAGRAM
-from quiclab_studies.parts import assumed
+from quiclab_studies.remarks import assumed
 
 THESIS = "thesis"
 PAPER = "paper"

@@ -38,8 +38,8 @@ from quiclab_studies.dual_connectivity.common import (
     presentation,
     quic_flow,
 )
-from quiclab_studies.numbers import jain, series
-from quiclab_studies.parts import assumed
+from quiclab_studies.reductions import jain, series
+from quiclab_studies.remarks import assumed
 
 SECONDS = 180
 SHARE_LIMIT = 2.0

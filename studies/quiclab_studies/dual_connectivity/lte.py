@@ -10,7 +10,7 @@ from quiclab.study import Changes, Configuration, Engine, Study, Table
 from quiclab_studies.dual_connectivity.alone import ALONE
 from quiclab_studies.dual_connectivity.common import CONFIGURATIONS, PAPER, THESIS
 from quiclab_studies.dual_connectivity.ngtcp2 import CONFIGURATIONS as NGTCP2
-from quiclab_studies.parts import assumed
+from quiclab_studies.remarks import assumed
 
 NAMES = ("batch_size", "share", "delay_ratio_low", "delay_ratio_high", "loss", "loss_duplicated")
 

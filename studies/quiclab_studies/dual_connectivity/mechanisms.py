@@ -21,6 +21,7 @@ from quiclab.study import (
     Value,
 )
 from quiclab.study.published import csv_rows
+from quiclab_studies.declarations import batch_factor
 from quiclab_studies.dual_connectivity.alone import DROPS, EXPIRIES, THROUGHPUT
 from quiclab_studies.dual_connectivity.common import (
     ASSUMPTIONS,
@@ -47,8 +48,7 @@ from quiclab_studies.dual_connectivity.common import (
     without_jitter,
 )
 from quiclab_studies.dual_connectivity.fairness import FAIRNESS_ASSUMPTIONS, SECONDS, per_second_mbps
-from quiclab_studies.numbers import jain, mean, series
-from quiclab_studies.parts import batch_factor
+from quiclab_studies.reductions import jain, mean, series
 
 SPREAD = "Mean and standard deviation."
 TIMER_SLACK = {"mean": "0.7 ms", "deviation": "0.3 ms", "distribution": "normal"}

@@ -25,7 +25,7 @@ from quiclab_studies.dual_connectivity.common import (
 from quiclab_studies.dual_connectivity.common import NGTCP2 as PROGRAMS
 from quiclab_studies.dual_connectivity.fairness import FAIRNESS, three
 from quiclab_studies.hosts import C_DATAGRAM, C_SEND_CALL
-from quiclab_studies.parts import assumed
+from quiclab_studies.remarks import assumed
 
 CONTROLS = {"newreno": "NewReno", "cubic": "CUBIC"}
 ENGINES = (Engine("lab-quic"),)

@@ -13,7 +13,7 @@ from quiclab_studies.dual_connectivity.common import FLOWS, LARGE_BUFFER, PAPER,
 from quiclab_studies.dual_connectivity.event import draw as reordering_event
 from quiclab_studies.dual_connectivity.fairness import per_second_mbps
 from quiclab_studies.dual_connectivity.mechanisms import FIRST_S, LINK_MBPS, link_rates
-from quiclab_studies.numbers import series
+from quiclab_studies.reductions import series
 
 Results = Mapping[str, RunResult]
 

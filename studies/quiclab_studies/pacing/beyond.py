@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.analysis.pacing.runs.queueing import spacing_and_queue
 from quiclab.study import Changes, Configuration, Design, Engine, Factor, Measures, Metric, Value
+from quiclab_studies.declarations import kept_metric
 from quiclab_studies.pacing import metrics
 from quiclab_studies.pacing.common import SCENARIO
-from quiclab_studies.parts import assumed, kept_metric
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from quiclab.analysis.pacing.runs.queueing import releases
 from quiclab.study import Configuration, Design, Factor, Measures, Metric, Presentation, Study
+from quiclab_studies.declarations import kept_metric
 from quiclab_studies.pacing.beyond import ENGINES, SENDERS
 from quiclab_studies.pacing.beyond_views import curves, figure
-from quiclab_studies.parts import assumed, kept_metric
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from quiclab.result import RunResult

@@ -39,7 +39,7 @@ from quiclab_studies.pacing.beyond import (
     sharing,
 )
 from quiclab_studies.pacing.beyond_views import curves, dots, figure
-from quiclab_studies.parts import assumed
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

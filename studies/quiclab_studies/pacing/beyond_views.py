@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from quiclab.report.figures.theme import COLOURS, WIDTH, Layers
 from quiclab.study import with_unit
 from quiclab.study.libraries import alt
-from quiclab_studies.parts import drawn
+from quiclab_studies.declarations import drawn_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -234,5 +234,5 @@ def pairs(metric: Metric, *, decimals: int = 2, log: bool = False) -> Callable[.
     return draw
 
 
-figure = partial(drawn, source="not published")
+figure = partial(drawn_figure, source="not published")
 """A figure of nothing that was published."""

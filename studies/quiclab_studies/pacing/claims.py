@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.study.predicates import Reference, Vocabulary
 from quiclab_studies.pacing.metrics import EVEN_PARTS, LARGE_ACK
-from quiclab_studies.parts import remarks
+from quiclab_studies.remarks import remarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from quiclab.study import Changes, Configuration, Engine, Factor, Value
 from quiclab.study.ran import implementation
 from quiclab_studies.hosts import AIOQUIC_DATAGRAM, C_DATAGRAM, C_SEND_CALL, GO_DATAGRAM, GO_SEND_CALL
-from quiclab_studies.parts import assumed
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from quiclab.analysis.pacing.runs.extract import SKIP_S
 from quiclab.report.figures.theme import COLOURS, NEUTRAL, WIDTH
 from quiclab.study import BASE, Figure
 from quiclab.study.libraries import alt
-from quiclab_studies.parts import drawn
+from quiclab_studies.declarations import drawn_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -192,20 +192,20 @@ def interval_figures(of: str = "") -> tuple[Figure, ...]:
     found = []
     for rate, number in ((10, "6.9, 6.11, 6.13a and 6.14"), (100, "6.10, 6.12 and 6.13b")):
         found += [
-            drawn(
+            drawn_figure(
                 f"Intervals between packets, {rate} Mbit/s",
                 "Part of the intervals by their length, in bins of 2 %. Dashed: evenly spaced packets at the rate of "
                 "the bottleneck, with BBR's gains.",
                 densities(rate, lambda run: run["data"]["intervals"], "Interval [ms]", gains=True),
                 of or f"Figures {number}",
             ),
-            drawn(
+            drawn_figure(
                 f"Intervals between acknowledgements, {rate} Mbit/s",
                 "Part of the intervals by their length, in bins of 2 %.",
                 densities(rate, lambda run: run["acks"]["intervals"], "Interval [ms]", gains=False),
                 of or f"Figures {number}",
             ),
-            drawn(
+            drawn_figure(
                 f"Packets in a burst, {rate} Mbit/s",
                 "Bursts by how many packets they have: those within half of the bottleneck's spacing of each other.",
                 shares(rate, "burst", 12, "Packets in a burst"),
@@ -249,7 +249,7 @@ def acks_figures() -> tuple[Figure, ...]:
     """Return the figures of the acknowledgements."""
     return (
         *(
-            drawn(
+            drawn_figure(
                 f"Packets that an acknowledgement covers, {rate} Mbit/s",
                 "Acknowledgements by the packets that they newly cover; those that cover none are left out.",
                 shares(rate, "covered", 12, "Packets per ACK"),
@@ -258,7 +258,7 @@ def acks_figures() -> tuple[Figure, ...]:
             for rate, number in ((10, "6.3a, 6.5a and 6.8"), (100, "6.3b, 6.5b and 6.7"))
         ),
         *(
-            drawn(
+            drawn_figure(
                 f"Packets per acknowledgement over time, {rate} Mbit/s",
                 "Median of the packets that the acknowledgements of a second cover, of one run each.",
                 frequency(rate),

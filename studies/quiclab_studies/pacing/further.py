@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from quiclab.analysis.pacing.runs import windows
 from quiclab.analysis.pacing.runs.extract import bottleneck_mbps
 from quiclab.study import Metric, Value
-from quiclab_studies.numbers import number
 from quiclab_studies.pacing.common import DELAY_S
 from quiclab_studies.pacing.metrics import (
     NOMINAL,
@@ -32,6 +31,7 @@ from quiclab_studies.pacing.metrics import (
     share,
     weighted_quantile,
 )
+from quiclab_studies.reductions import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from quiclab.lane.run import Lane
 from quiclab.scenario.quantity import megabits_per_second
 from quiclab.study import Changes, Configuration, Engine, Factor
 from quiclab_studies.pacing.common import rates
-from quiclab_studies.parts import assumed
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

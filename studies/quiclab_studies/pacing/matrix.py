@@ -26,7 +26,7 @@ from quiclab_studies.pacing.beyond import (
 )
 from quiclab_studies.pacing.beyond_views import figure, pairs
 from quiclab_studies.pacing.common import DELAY_S, RATE
-from quiclab_studies.parts import assumed
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from quiclab.study import Changes

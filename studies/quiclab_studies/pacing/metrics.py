@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.analysis.pacing.runs import windows
 from quiclab.study import Metric, Value
-from quiclab_studies.numbers import number
-from quiclab_studies.parts import kept_metric
+from quiclab_studies.declarations import kept_metric
+from quiclab_studies.reductions import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from quiclab.result.stats import SIGNIFICANT, percent_difference, spearman, welch_p_values
 from quiclab.study.findings import Sample
 from quiclab.study.predicates import Note, Reference, Vocabulary
-from quiclab_studies.numbers import jain
 from quiclab_studies.page_load.traces import SRTT_TIMES_MS
-from quiclab_studies.parts import remarks
+from quiclab_studies.reductions import jain
+from quiclab_studies.remarks import remarks
 
 if TYPE_CHECKING:
     from quiclab.result.stats import Array, Statistic

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.study import Variant
 from quiclab_studies.page_load.common import QUIC, RUNS, TCP
-from quiclab_studies.parts import assumed
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from quiclab.study import Design, Factor, Measures, Presentation, Study, Variant
+from quiclab_studies.declarations import drawn_figure
 from quiclab_studies.page_load.bulk import BESIDE, FAIRNESS_TABLE, FLOW, THROUGHPUT, bulk, concurrent_transfers
 from quiclab_studies.page_load.claims import REFERENCE
 from quiclab_studies.page_load.common import (
@@ -37,7 +38,6 @@ from quiclab_studies.page_load.traces import (
     REORDERING_METRICS,
     WINDOW_METRICS,
 )
-from quiclab_studies.parts import drawn
 
 FAIRNESS_RUNS = 5
 STACKS_SHOWN = (("quic1_n1", "QUICv1, N = 1"), ("tcp", "TCP"), ("gquic37", "gQUIC 37"))
@@ -250,7 +250,7 @@ FAIRNESS = study(
         abstract="Transfers that begin together share 5 Mbit/s and a queue of 30 kB.",
         describe=None,
         figures=(
-            drawn(
+            drawn_figure(
                 "Rates of concurrent transfers",
                 "Each mark is a flow: hollow squares are published means, discs are measured values.",
                 rates_beside,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from quiclab.scenario.quantity import milliseconds
 from quiclab.study import Metric
 from quiclab.study.libraries import pl
-from quiclab_studies.numbers import mean
+from quiclab_studies.reductions import mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

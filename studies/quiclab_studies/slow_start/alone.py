@@ -13,7 +13,8 @@ from quiclab.study import (
     Presentation,
     Study,
 )
-from quiclab_studies.parts import assumed, drawn, left
+from quiclab_studies.declarations import drawn_figure, value_as
+from quiclab_studies.remarks import assumed
 from quiclab_studies.slow_start.measures import AREA, FURTHER, LOSSES, LOST
 from quiclab_studies.slow_start.paths import BY_NAME, PATHS, SAMPLES
 from quiclab_studies.slow_start.starts import QUIC, STACKS, STARTS, Start, flow
@@ -53,9 +54,9 @@ STUDY = Study(
         scenario="scenarios/slow_start.toml",
         configurations=tuple(one(start) for start in STARTS),
         factors=(
-            Factor("stack", "stack", "Stack", "", STACKS, left(STACK)),
-            Factor("queue", "queue_bdp", "Queue", "BDP", QUEUES_BDP, left(QUEUE)),
-            Factor("path", "path", "Path", "", tuple(path.name for path in PATHS), left(PATH)),
+            Factor("stack", "stack", "Stack", "", STACKS, value_as(STACK)),
+            Factor("queue", "queue_bdp", "Queue", "BDP", QUEUES_BDP, value_as(QUEUE)),
+            Factor("path", "path", "Path", "", tuple(path.name for path in PATHS), value_as(PATH)),
         ),
         engines=(Engine("sim", needs=QUIC),),
         runs=RUNS,
@@ -69,29 +70,29 @@ STUDY = Study(
         "trip on.",
         source="quiclab: no publication",
         figures=(
-            drawn(
+            drawn_figure(
                 "Delivered bytes",
                 "Bytes delivered by QUIC over round trips after the first byte can arrive, in bandwidth-delay "
                 "products, behind a queue of one; the thin line is the full rate.",
                 curves(QUIC, 1),
             ),
-            drawn(
+            drawn_figure(
                 "Time lost",
                 "Round trips of the full rate by which delivered bytes are behind after 30 round trips.",
                 over_paths(LOST.name, (0, 15), digits=1),
             ),
-            drawn(
+            drawn_figure(
                 "Integral of delivered bytes",
                 "Integral of delivered bytes over 30 round trips, of that at the full rate [%].",
                 over_paths(AREA.name, (0, 100), reverse=True),
             ),
-            drawn(
+            drawn_figure(
                 "Thresholds",
                 "Threshold a round trip after the end of slow start, in bandwidth-delay products; the lines are the "
                 "path without its queue, and with it. A start without a dot has not ended.",
                 thresholds(),
             ),
-            drawn(
+            drawn_figure(
                 "Losses",
                 "Bytes found lost until two round trips after the end of slow start, in bandwidth-delay products.",
                 over_paths(LOSSES.name, (0, 2), digits=1),

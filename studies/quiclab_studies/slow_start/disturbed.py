@@ -13,7 +13,8 @@ from quiclab.study import (
     Presentation,
     Study,
 )
-from quiclab_studies.parts import assumed, drawn, left
+from quiclab_studies.declarations import drawn_figure, value_as
+from quiclab_studies.remarks import assumed
 from quiclab_studies.slow_start.alone import COMMON, PATH, STACK
 from quiclab_studies.slow_start.measures import FURTHER, LOSSES, LOST
 from quiclab_studies.slow_start.paths import SAMPLES, Path
@@ -67,9 +68,9 @@ STUDY = Study(
         scenario="scenarios/slow_start.toml",
         configurations=tuple(one(start) for start in STARTS),
         factors=(
-            Factor("stack", "stack", "Stack", "", STACKS, left(STACK)),
-            Factor("disturbance", "disturbance", "Disturbance", "", DISTURBANCES, left(DISTURBANCE)),
-            Factor("path", "path", "Path", "", tuple(BY_NAME), left(PATH)),
+            Factor("stack", "stack", "Stack", "", STACKS, value_as(STACK)),
+            Factor("disturbance", "disturbance", "Disturbance", "", DISTURBANCES, value_as(DISTURBANCE)),
+            Factor("path", "path", "Path", "", tuple(BY_NAME), value_as(PATH)),
         ),
         engines=(Engine("sim", needs=QUIC),),
         runs=RUNS,
@@ -83,18 +84,18 @@ STUDY = Study(
         "product.",
         source="quiclab: no publication",
         figures=(
-            drawn(
+            drawn_figure(
                 "Time lost",
                 "Round trips of the full rate by which delivered bytes are behind after 30 round trips; beside the TCP "
                 "flow the full rate is half of the link's.",
                 over_disturbances(LOST.name, (0, 25), digits=1),
             ),
-            drawn(
+            drawn_figure(
                 "Losses",
                 "Bytes found lost until two round trips after the end of slow start, in bandwidth-delay products.",
                 over_disturbances(LOSSES.name, (0, 2), digits=2),
             ),
-            drawn(
+            drawn_figure(
                 "Delivered bytes",
                 "Bytes delivered by QUIC at 100 Mbit/s and 100 ms, mean of the runs, in bandwidth-delay products; the "
                 "thin line is the full rate.",

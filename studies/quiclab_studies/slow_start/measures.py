@@ -1,6 +1,6 @@
 """Metrics of what is stored of a start."""
 
-from quiclab_studies.parts import kept_metric
+from quiclab_studies.declarations import kept_metric
 
 LOST = kept_metric("lost_rtt", "Time lost", "round trips")
 AREA = kept_metric("area_percent", "Integral of delivered bytes, of the ideal", "%", "area", factor=100)

@@ -16,7 +16,8 @@ from quiclab.study import (
     Presentation,
     Study,
 )
-from quiclab_studies.parts import assumed, left
+from quiclab_studies.declarations import value_as
+from quiclab_studies.remarks import assumed
 from quiclab_studies.slow_start.alone import STACK
 from quiclab_studies.slow_start.paths import Path
 from quiclab_studies.slow_start.starts import CAREFUL_RESUME, QUIC, STACKS, STARTS, Start, flow
@@ -71,7 +72,7 @@ STUDY = Study(
     design=Design(
         scenario="scenarios/slow_start.toml",
         configurations=tuple(one(start) for start in STARTS),
-        factors=(Factor("stack", "stack", "Stack", "", STACKS, left(STACK)),),
+        factors=(Factor("stack", "stack", "Stack", "", STACKS, value_as(STACK)),),
         engines=(Engine("sim", needs=QUIC),),
         runs=RUNS,
     ),

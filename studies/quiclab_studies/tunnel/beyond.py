@@ -18,8 +18,8 @@ from quiclab.study import (
     Value,
     Variant,
 )
-from quiclab_studies.numbers import mean
-from quiclab_studies.parts import assumed
+from quiclab_studies.reductions import mean
+from quiclab_studies.remarks import assumed
 from quiclab_studies.tunnel.common import (
     ENGINES,
     FIFO,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quiclab.study.predicates import Reference, Vocabulary, term
-from quiclab_studies.parts import remarks
+from quiclab_studies.remarks import remarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

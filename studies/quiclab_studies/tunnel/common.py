@@ -13,8 +13,8 @@ from quiclab.errors import expected_got, shown
 from quiclab.result.series import by_flow
 from quiclab.study import Changes, Configuration, Engine, Factor, Metric, Table, Value, Variant
 from quiclab.study.libraries import pl
-from quiclab_studies.numbers import jain, mean
-from quiclab_studies.parts import assumed
+from quiclab_studies.reductions import jain, mean
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

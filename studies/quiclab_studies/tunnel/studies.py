@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from quiclab.study import Configuration, Design, Factor, Figure, Measures, Metric, Presentation, Study
-from quiclab_studies.numbers import jain, mean
-from quiclab_studies.parts import assumed
+from quiclab_studies.reductions import jain, mean
+from quiclab_studies.remarks import assumed
 from quiclab_studies.tunnel.beyond import BEYOND
 from quiclab_studies.tunnel.claims import REFERENCE
 from quiclab_studies.tunnel.common import (

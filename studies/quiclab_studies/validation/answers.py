@@ -19,7 +19,7 @@ from quiclab.study import (
     TextTable,
 )
 from quiclab.study.criteria import Criterion
-from quiclab_studies.parts import assumed
+from quiclab_studies.remarks import assumed
 from quiclab_studies.validation.answers_cases import BY_NAME, CASES, QUESTIONS
 from quiclab_studies.validation.answers_measures import SERIES
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from quiclab.study.libraries import pl
-from quiclab_studies.numbers import series
+from quiclab_studies.reductions import series
 
 if TYPE_CHECKING:
     from collections.abc import Callable

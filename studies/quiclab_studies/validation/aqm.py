@@ -23,7 +23,8 @@ from quiclab.study import (
     Variant,
 )
 from quiclab.study.criteria import Criterion
-from quiclab_studies.parts import assumed, judged, kept_metric
+from quiclab_studies.declarations import kept_metric, measures_of_criteria
+from quiclab_studies.remarks import assumed
 from quiclab_studies.validation.aqm_cells import BY_NAME, CELLS, serialised, with_kernel_timers
 from quiclab_studies.validation.blind import MODEL, goodput_mbps
 from quiclab_studies.validation.blind_starts import STARTS
@@ -105,7 +106,7 @@ STUDY = Study(
         variants=(*(replace(start, engines=(KERNEL,)) for start in STARTS), SERIALISED),
         runs=RUNS,
     ),
-    measures=judged(METRICS, CRITERIA, Table("", SOURCE, engine=KERNEL), keep=sojourns),
+    measures=measures_of_criteria(METRICS, CRITERIA, Table("", SOURCE, engine=KERNEL), keep=sojourns),
     presentation=Presentation(
         title="Queue disciplines and Linux",
         abstract=f"{len(CELLS)} cells: CoDel, FQ-CoDel, PIE, FQ-PIE, DualPI2, RED and CAKE with two to four "

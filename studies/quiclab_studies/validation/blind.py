@@ -21,8 +21,9 @@ from quiclab.study import (
     Table,
 )
 from quiclab.study.criteria import Criterion
-from quiclab_studies.numbers import jain, mean
-from quiclab_studies.parts import assumed, judged, numbered_cases
+from quiclab_studies.declarations import measures_of_criteria, numbered_cases
+from quiclab_studies.reductions import jain, mean
+from quiclab_studies.remarks import assumed
 from quiclab_studies.validation.blind_cases import CASES, draw_case
 from quiclab_studies.validation.blind_starts import STARTS
 from quiclab_studies.validation.blind_views import Views
@@ -120,7 +121,7 @@ def blind(seed: int) -> Study:
             runs=RUNS,
             seed=seed,
         ),
-        measures=judged(METRICS, CRITERIA, Table("", SOURCE, engine=KERNEL)),
+        measures=measures_of_criteria(METRICS, CRITERIA, Table("", SOURCE, engine=KERNEL)),
         presentation=Presentation(
             title="Random scenarios: the TCP model and Linux",
             abstract=f"{CASES} networks and one to four TCP downloads each, drawn at random: Reno, CUBIC and BBR over "

@@ -19,7 +19,8 @@ from quiclab.study import (
     Table,
 )
 from quiclab.study.criteria import Criterion
-from quiclab_studies.parts import assumed, judged, numbered_cases
+from quiclab_studies.declarations import measures_of_criteria, numbered_cases
+from quiclab_studies.remarks import assumed
 from quiclab_studies.validation.blind import METRIC, RELATIVE
 from quiclab_studies.validation.blind import METRICS as TCP_METRICS
 from quiclab_studies.validation.blind_cases import QUIC_CASES, draw_quic_case
@@ -72,7 +73,7 @@ def blind_quic(seed: int) -> Study:
             runs=RUNS,
             seed=seed,
         ),
-        measures=judged(METRICS, CRITERIA, Table("", SOURCE, engine=KERNEL)),
+        measures=measures_of_criteria(METRICS, CRITERIA, Table("", SOURCE, engine=KERNEL)),
         presentation=Presentation(
             title="Random scenarios: QUIC stacks in process and as programs",
             abstract=f"{QUIC_CASES} networks drawn at random, with a download by quinn and one by aioquic each: "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from quiclab.result.stats import reduced
 from quiclab.study import Figure, TextTable
 from quiclab.study.libraries import alt
-from quiclab_studies.parts import drawn
+from quiclab_studies.declarations import drawn_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -78,7 +78,7 @@ class Views:
 
     def figure(self, source: str, settings: str, reference: str) -> Figure:
         """Return the figure of the differences, which names the settings and the reference in the plural."""
-        return drawn(
+        return drawn_figure(
             "Distribution of the differences",
             f"Share of the {settings} over the magnitude of the difference, of means over the runs; dashed: two runs "
             f"of {reference}, which is what chance makes.",

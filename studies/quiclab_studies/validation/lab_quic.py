@@ -24,7 +24,8 @@ from quiclab.study import (
     Value,
     Variant,
 )
-from quiclab_studies.parts import assumed, batch_factor, judged
+from quiclab_studies.declarations import batch_factor, measures_of_criteria
+from quiclab_studies.remarks import assumed
 from quiclab_studies.validation.explanations import explained
 from quiclab_studies.validation.lab_quic_aioquic import (
     BATCH_CRITERIA,
@@ -147,7 +148,7 @@ QUINN_STUDY = Study(
         runs=10,
         variants=(LATE_TIMERS,),
     ),
-    measures=judged(METRICS, QUINN_CRITERIA, Table("", QUINN, engine="quinn")),
+    measures=measures_of_criteria(METRICS, QUINN_CRITERIA, Table("", QUINN, engine="quinn")),
     presentation=Presentation(
         title="lab-quic compared with quinn",
         abstract="One download through a bottleneck, with NewReno and CUBIC of quinn and of lab-quic with quinn's "
@@ -179,7 +180,7 @@ AIOQUIC_STUDY = Study(
         engine_changes=partial(aioquic_profile, "main"),
         runs=50,
     ),
-    measures=judged(
+    measures=measures_of_criteria(
         (*METRICS, Metric("first_byte_ms", "First byte", "ms", first_byte_ms)),
         AIOQUIC_CRITERIA,
         Table(PATH, AIOQUIC, lambda _: path_table()),
@@ -209,7 +210,7 @@ DUAL_CONNECTIVITY_STUDY = Study(
         engine_changes=partial(aioquic_profile, "dc"),
         runs=10,
     ),
-    measures=judged(
+    measures=measures_of_criteria(
         (Metric("throughput_mbps", "Throughput", "Mbit/s", batch_throughput_mbps), *counts("dc")),
         BATCH_CRITERIA,
         Table(DUAL_CONNECTIVITY, AIOQUIC, lambda _: batch_table()),

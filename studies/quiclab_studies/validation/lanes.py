@@ -26,7 +26,8 @@ from quiclab.study import (
 )
 from quiclab.study.criteria import Criterion
 from quiclab.study.findings import Key
-from quiclab_studies.parts import assumed, judged
+from quiclab_studies.declarations import measures_of_criteria
+from quiclab_studies.remarks import assumed
 from quiclab_studies.validation.network import Network
 
 VIRTUAL = "the kernel lane with the virtual clock, quiclab's elements as the network"
@@ -170,7 +171,7 @@ STUDY = Study(
         ),
         runs=3,
     ),
-    measures=judged(
+    measures=measures_of_criteria(
         (
             Metric("goodput_mbps", "Goodput", "Mbit/s", goodput_mbps),
             Metric("srtt_ms", "Mean smoothed RTT", "ms", srtt_ms),

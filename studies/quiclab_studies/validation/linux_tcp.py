@@ -21,7 +21,8 @@ from quiclab.study import (
     Unavailable,
     Variant,
 )
-from quiclab_studies.parts import assumed, batch_factor, judged
+from quiclab_studies.declarations import batch_factor, measures_of_criteria
+from quiclab_studies.remarks import assumed
 from quiclab_studies.validation.explanations import explained
 from quiclab_studies.validation.linux_tcp_bulk import BULK, BULK_CRITERIA, PATHS, bulk_table
 from quiclab_studies.validation.linux_tcp_cells import CONTROLS
@@ -128,7 +129,9 @@ BULK_STUDY = Study(
             ),
         ),
     ),
-    measures=judged(BULK_METRICS, JUDGED_BULK, Table(BULK, f"{LINUX}, bulk.csv", lambda _: bulk_table()), LINUX),
+    measures=measures_of_criteria(
+        BULK_METRICS, JUDGED_BULK, Table(BULK, f"{LINUX}, bulk.csv", lambda _: bulk_table()), LINUX
+    ),
     presentation=presentation(
         title="Linux TCP: bulk transfers",
         abstract="Reno, CUBIC and BBR send for 30 or 45 seconds through a bottleneck with a short or long queue, with "
@@ -154,7 +157,7 @@ SHORT_STUDY = Study(
         ),
         runs=20,
     ),
-    measures=judged(
+    measures=measures_of_criteria(
         (TRANSFER_TIME,), SHORT_CRITERIA, Table(SHORT, f"{LINUX}, short_transfers.csv", lambda _: short_table()), LINUX
     ),
     presentation=presentation(
@@ -184,7 +187,7 @@ PAIRS_STUDY = Study(
         engine_changes=both_stacks,
         runs=5,
     ),
-    measures=judged(
+    measures=measures_of_criteria(
         PAIR_METRICS, PAIR_CRITERIA, Table(PAIRS, f"{LINUX}, two_flows.csv", lambda _: pair_table()), LINUX
     ),
     presentation=presentation(
@@ -215,7 +218,7 @@ DUAL_CONNECTIVITY_STUDY = Study(
             ),
         ),
     ),
-    measures=judged(
+    measures=measures_of_criteria(
         BATCH_METRICS,
         BATCH_CRITERIA,
         Table(

@@ -24,7 +24,8 @@ from quiclab.study import (
     Table,
     TextTable,
 )
-from quiclab_studies.parts import assumed, drawn
+from quiclab_studies.declarations import drawn_figure
+from quiclab_studies.remarks import assumed
 from quiclab_studies.validation.loss_detection_cases import BY_NAME, CASE, SCENARIO, chosen, resolved
 from quiclab_studies.validation.loss_detection_views import HEADS, listing, matrix, packets_of
 
@@ -126,7 +127,7 @@ STUDY = Study(
         "same packets and acknowledgements.",
         source=STANDARDS,
         figures=(
-            drawn(
+            drawn_figure(
                 "Losses declared by each engine",
                 "Packets declared lost, and behind the stroke (on a phone below) how many the standard declares; s: "
                 "some had arrived. Blue: the same packets at the same times; violet: as many at the same times, of "
@@ -135,7 +136,7 @@ STUDY = Study(
                 STANDARDS,
             ),
             *(
-                drawn(
+                drawn_figure(
                     f"Case {name}: {case.label}",
                     f"{case.why} Packets by their numbers: acknowledged, declared lost, sent (again); a ring marks "
                     "losses declared by the standard. Most were sent at about 0, left of the axis.",

@@ -23,7 +23,8 @@ from quiclab.study import (
     Table,
 )
 from quiclab.study.criteria import Criterion
-from quiclab_studies.parts import assumed, judged, numbered_cases
+from quiclab_studies.declarations import measures_of_criteria, numbered_cases
+from quiclab_studies.remarks import assumed
 from quiclab_studies.validation.blind import goodput_mbps, srtt_ms
 from quiclab_studies.validation.blind_views import Views
 from quiclab_studies.validation.lab_quic import AIOQUIC_CERTIFICATE_BYTES, QUINN_CERTIFICATE_BYTES
@@ -145,7 +146,7 @@ def profiles(seed: int) -> Study:
             runs=RUNS,
             seed=seed,
         ),
-        measures=judged(METRICS, CRITERIA, Table("", SOURCE, engine=STACK)),
+        measures=measures_of_criteria(METRICS, CRITERIA, Table("", SOURCE, engine=STACK)),
         presentation=Presentation(
             title="Random scenarios: profiles and their stacks",
             abstract=f"{CASES} networks drawn at random, with a download by quinn and one by aioquic each, "

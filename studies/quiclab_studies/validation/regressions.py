@@ -24,7 +24,8 @@ from quiclab.study import (
     TextTable,
 )
 from quiclab.study.criteria import Criterion
-from quiclab_studies.parts import assumed, drawn, judged
+from quiclab_studies.declarations import drawn_figure, measures_of_criteria
+from quiclab_studies.remarks import assumed
 from quiclab_studies.validation.blind import KERNEL, MODEL, SOURCE, srtt_ms
 from quiclab_studies.validation.regressions_cells import BY_NAME, CELLS
 from quiclab_studies.validation.regressions_views import HEADS, LIMIT, Views
@@ -112,7 +113,7 @@ STUDY = Study(
         engines=(Engine(MODEL), Engine(KERNEL, lane=Lane(clock="virtual"), stacks={MODEL: "linux"})),
         runs=RUNS,
     ),
-    measures=judged(METRICS, CRITERIA, Table("", SOURCE, engine=KERNEL)),
+    measures=measures_of_criteria(METRICS, CRITERIA, Table("", SOURCE, engine=KERNEL)),
     presentation=Presentation(
         title="Differences that were fixed: the TCP model and Linux",
         abstract=f"{len(CELLS)} settings, one for each difference from Linux that was found in lab-tcp and fixed: "
@@ -120,7 +121,7 @@ STUDY = Study(
         "losses, NewReno over jittered links, numbers of acknowledgements, a flow that starts behind a full queue.",
         source="quiclab: no publication",
         figures=(
-            drawn(
+            drawn_figure(
                 "Differences by setting",
                 "Means over the runs, relative to Linux; grey: the second run in the kernel lane compared with the "
                 "first.",
