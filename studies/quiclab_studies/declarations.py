@@ -28,12 +28,22 @@ def numbered_cases(count: int, changes: Callable[[int], Changes]) -> Factor:
 
 
 def value_as(key: str) -> Callable[[Value], Changes]:
-    """Return the changes of a factor whose value the configuration takes from what it is given, by this key."""
+    """Return changes that are the value of a factor by this key, from which configurations make theirs."""
     return lambda value: {key: value}
 
 
 def kept_metric(name: str, label: str, unit: str, *keys: str, factor: float = 1.0) -> Metric:
-    """Return the metric of a number that is kept of each run, times a factor, by its keys; by its name without any."""
+    """Return the metric of a number that is kept of each run, times a factor.
+
+    Parameters
+    ----------
+    name, label, unit
+        As in `Metric`.
+    keys
+        Path of the number in what is kept: by default its name. A number that is `None` is NaN, a missing one an error.
+    factor
+        From the unit of the number to `unit`.
+    """
 
     def read(result: RunResult) -> float:
         found: Any = result.data["kept"]
