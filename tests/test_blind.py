@@ -11,7 +11,7 @@ import pytest
 
 from conftest import quiclab_process, tool
 from quiclab.lane.run import Lane
-from quiclab.report.figures.agreement import pairs
+from quiclab.report.figures.agreement import chart
 from quiclab.result.stats import summarise
 from quiclab.scenario import Scenario
 from quiclab.scenario.quantity import nanoseconds
@@ -201,7 +201,7 @@ def test_intervals_that_reach_zero_are_cut_on_a_logarithmic_axis() -> None:
         summaries=lambda *_, **__: found,
     )
     figure = next(one for one in study.presentation.figures if one.criterion == "VB-1")
-    drawn = pairs(evaluation, figure, blind.MODEL).to_dict()  # type: ignore[arg-type]
+    drawn = chart(evaluation, figure, blind.MODEL).to_dict()  # type: ignore[arg-type]
     rows = [row for values in drawn["datasets"].values() for row in values if "low" in row]
     assert {(row["setting"], row["low"]) for row in rows} == {("TCP, 1", 1 / 1.5), ("TCP, 2", 100.0)}
     assert {row["setting"]: row["high"] for row in rows} == pytest.approx(

@@ -186,8 +186,6 @@ def test_windows_hand_computed() -> None:
     window, probability = links_model.early_overflow(bearer(120), 60)
     assert (window, probability) == pytest.approx((100, 2 * 20 / 80))
     assert links_model.early_overflow(bearer(160), 60)[1] == 1.0
-    assert links_model.largest_batch_packets(60, 40) == 200
-    assert links_model.smallest_queue_packets(200, 40) == 60
 
 
 def test_jitter_hold() -> None:

@@ -11,6 +11,7 @@ import tempfile
 import zlib
 from argparse import Namespace
 from copy import deepcopy
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -261,7 +262,7 @@ def test_the_servers_log_says_whether_zero_rtt_was_taken() -> None:
 
 
 def a_load(number: int, protocol: str = "h3", *, sent: bool | None = True, page_load_ms: float = 100.0) -> PageLoad:
-    base = examine(record(events("h3")), SIZES, number, "h3").to_dict()
+    base = asdict(examine(record(events("h3")), SIZES, number, "h3"))
     return PageLoad(**(base | {"protocol": protocol, "early_data_sent": sent, "page_load_ms": page_load_ms}))
 
 

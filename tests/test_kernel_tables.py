@@ -9,7 +9,7 @@ import pytest
 
 from quiclab.errors import QuiclabError
 from quiclab.lane.choices import TABLES
-from quiclab.lane.tables import read_tables
+from quiclab.lane.frames import read
 from quiclab.result.series import rates
 
 
@@ -29,7 +29,7 @@ def test_files_are_tables(tmp_path: Path) -> None:
     pl.DataFrame({"time_ns": [7], "packet_id": [1 << 40], "direction": ["up"]}).write_ipc(
         folder / "taps" / "probe.arrow"
     )
-    tables = read_tables(tmp_path)
+    tables = read(tmp_path)
     assert tables.series.filter(pl.col("metric") == "queue_packets")["value"].to_list() == [3, 4]
     # 1.25 MB in half a second are 20 Mbit/s
     assert rates(tables.series).rows() == [(0.5, "down", "sent", 20.0), (0.5, "main.receiver", "received", 10.0)]
@@ -43,4 +43,4 @@ def test_tables_that_cannot_be_read_are_named(tmp_path: Path, content: bytes | N
         (tmp_path / TABLES).mkdir()
         (tmp_path / TABLES / "series.arrow").write_bytes(content)
     with pytest.raises(QuiclabError, match="cannot read the recordings in"):
-        read_tables(tmp_path)
+        read(tmp_path)

@@ -17,7 +17,8 @@ from quiclab.study.claims import Claim, Verdict, judge
 from quiclab.study.findings import Grid, Key, NotMeasuredError, Resamples, Sample
 from quiclab.study.printed import Printed
 from quiclab_studies.page_load.claims import MEASURED as TOLD
-from quiclab_studies.page_load.claims import PLACES, REFERENCE, Names, flow_of, flows_of, jain
+from quiclab_studies.page_load.claims import PLACES, REFERENCE, Names, flow_of, flows_of
+from quiclab_studies.reductions import jain
 
 DIRECTORY = ROOT / "studies/quiclab_studies/page_load/reference"
 NETS = ("base", "loss", "lat", "jit")

@@ -2,10 +2,10 @@
 """Run documents as sessions, and write the outputs that they show anew.
 
 A document is a session: its commands are run one after the other in one folder, where `scenarios/` is that of the
-repository. What takes long is shortened (`SHORTENED`), what is not run is named with its reason (`NOT_RUN`); any other
-command runs as it stands, and must succeed, or end as its comment `# exit code N` says. A block of the language `text`
-right below a block of commands is what they print (`document_outputs.py`); nothing is compared if a command of the
-block is shortened or not run.
+repository. Commands that take long are shortened, and some are not run (`document_sessions.toml`); any other command
+runs as it stands, and must succeed, or end as its comment `# exit code N` says. A block of the language `text` right
+below a block of commands is what they print (`document_outputs.py`); nothing is compared if a command of the block is
+shortened or not run.
 
     python tools/document_sessions.py docs/sweeps.md            which outputs differ
     python tools/document_sessions.py docs/sweeps.md --write    and writes those of this version
@@ -20,6 +20,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from dataclasses import dataclass
 from os import environ, pathsep
 from pathlib import Path
@@ -29,69 +30,11 @@ from quiclab._base.native import extension
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# what is not run, and why
-NOT_RUN = {
-    r"make ": "builds the project, or runs all tests",
-    r"\. \.venv/bin/activate": "the test has its own environment",
-    r"cargo ": "builds the project",
-    r"apt-get ": "changes the system",
-    r"quiclab kernel build": "compiles a kernel",
-    r"quiclab kernel host": "takes minutes, and needs root and programs of the machine",
-    r"quiclab kernel calibrate": "needs root and the machine for itself",
-    r"quiclab browse": "needs root, a browser and a server; tests/test_kernel_browser.py runs it",
-    r"python tools/measure_browser": "takes a quarter of an hour, and the machine for itself",
-    r"quiclab shell": "needs root and programs of the machine; tests/test_kernel_shell.py runs it",
-    r"quiclab trace import": "needs a file of the data set, which is not here; tests/test_trace_import.py runs it",
-    r"quiclab [^\"']*(?<=[\s=])[A-Z_]{2,}(?:\.\w+)?(?=\s|$)": "a pattern with a word to replace, not a command",
-    r"quiclab .*--lane kernel": "needs namespaces and a machine that keeps up; tests/test_kernel_*.py run it",
-    r"quiclab .*validation/lanes": "the same",
-}
+COMMANDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+NOT_RUN = [row["command"] for row in COMMANDS["not_run"]]
+SHORTENED = [(row["command"], row["run"]) for row in COMMANDS["shortened"]]
 # in an indented block only these are commands: such blocks show output and excerpts of files, too
 INDENTED = ("quiclab ", "python ")
-# a study runs one setting once: (what is written, what is run)
-SHORTENED = [
-    (r"(quiclab study run dual_connectivity/batch_size)\b.*", r"\1 --runs 1 --only batch=100"),
-    (
-        r"quiclab study run dual_connectivity(?!/batch_size|/pdcp).*",
-        "quiclab study run dual_connectivity/share --runs 1 --only share=50",
-    ),
-    (r"(quiclab study run validation/linux_tcp)\b.*", r"\1/short --runs 1 --only size=5000"),
-    (r"(quiclab study run validation/loss_detection)\b.*", r"\1 --only configuration=lab-quic:rfc9002"),
-    (r"quiclab study run validation/(blind|blind_quic)\b.*", r"quiclab study run validation/\1 --runs 1 --only case=3"),
-    (r"(quiclab sweep case.toml) --vary (\S+):lin34\b.*", r"\1 --vary \2:lin2"),
-    (
-        r"(quiclab study run controls/alone)\b.*",
-        r"\1 --runs 1 --only rate=10 --only rtt=20 --only queue=1 --only configuration=tcp_cubic",
-    ),
-    (r"(quiclab study run controls/beside)\b.*", r"\1 --runs 1 --only queue=1 --only first=tcp_cubic"),
-    (
-        r"(quiclab study run slow_start/alone)\b.*",
-        r"\1 --runs 1 --only stack=lab-quic --only queue=1 --only 'path=10 Mbit/s, 20 ms'",
-    ),
-    (
-        r"(quiclab study run slow_start/disturbed)\b.*",
-        r"\1 --runs 1 --only stack=lab-quic --only disturbance=jitter --only 'path=10 Mbit/s, 20 ms'",
-    ),
-    (r"(quiclab study run slow_start/satellite)\b.*", r"\1 --runs 1 --only stack=lab-quic --only configuration=none"),
-    (r"(quiclab study run validation/answers)\b.*", r"\1 --runs 1 --only case=certificate_chain_of_4_kb"),
-    (r"(quiclab study run validation/aqm)\b.*", r"\1 --runs 1 --only cell=codel_4mbit_40ms_drops"),
-    (r"(quiclab study run validation/regressions)\b.*", r"\1 --runs 1 --only cell=short_queue"),
-    (r"(quiclab study run validation/lab_quic)\b.*", r"\1/quinn --runs 1 --only path=10mbit_112ms"),
-    (
-        r"quiclab study run page_load\b.*",
-        "quiclab study run page_load/sizes --runs 2 --only rate=100 --only network=base",
-    ),
-    (r"(quiclab study run pacing/intervals)\b.*", r"\1 --runs 1 --only rate=10 --only configuration=netcat"),
-    (
-        r"(quiclab study run pacing/beyond_bursts)\b.*",
-        r"\1 --runs 1 --only burst=1 --only configuration=whole --only buffer=1",
-    ),
-    (r"quiclab study (run|ablate) tunnel(?!/).*", r"quiclab study \1 tunnel/delayed"),
-    (
-        r"(quiclab study run (?!dual_connectivity|validation|page_load|pacing|controls|queues|slow_start)\S+)\b.*",
-        r"\1 --runs 1",
-    ),
-]
 # results of a shortened study are incomplete, and these say so: exit code 1
 INCOMPLETE = re.compile(
     r"quiclab (verify|study (compare|table|package)) (dual_connectivity(?!/pdcp)|validation|page_load|pacing|tunnel)\b"

@@ -115,7 +115,7 @@ class Values:
         name = engine or evaluation.study.design.default_engine
         last = {point.configuration: place for place, point in enumerate(evaluation.points) if point.engine == name}
         return {
-            "runs": evaluation.runs,
+            "runs": min(map(len, evaluation.by_seed(name).values()), default=0),
             "seed": evaluation.study.design.seed,
             "events": total_events(evaluation, self._runs(study, engine), engine),
             "versions": sorted({evaluation.plan.identity(place)[1] for place in last.values()}),
@@ -249,7 +249,7 @@ class Values:
         return study in self.stored.get("studies", {}) or self.evaluation(study) is not None
 
     def source(self, study: str, engine: str = "") -> Mapping[str, Any]:
-        """Return where the values of a study come from: the number of runs of each setting, the seed of the study."""
+        """Return where the values of a study come from: the least number of runs of a setting, the study's seed."""
         name = study + of_engine(engine)
         if name not in self.used["studies"]:
             evaluation = self.evaluation(study)
@@ -261,7 +261,7 @@ class Values:
         return source
 
     def runs(self, study: str) -> int:
-        """Return the number of runs of each setting of a study."""
+        """Return the number of runs of each setting of a study, some of which may have more."""
         return int(self.source(study)["runs"])
 
     def map_score(self, study: str, title: str) -> Mapping[str, Any]:

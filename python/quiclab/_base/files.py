@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import contextmanager
 from functools import cache
 from io import BytesIO
 from typing import TYPE_CHECKING, Final
@@ -12,7 +13,7 @@ from quiclab._base.unfinished import unfinished_file
 from quiclab.errors import RequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import polars as pl
@@ -26,6 +27,29 @@ _LEVEL: Final = 4
 _LONGEST_NAME: Final = 80
 
 
+@contextmanager
+def reported(doing: str, hint: str = "") -> Iterator[None]:
+    """Report an error of the system as one line: `cannot write FILE: No space left on device; hint`.
+
+    Parameters
+    ----------
+    doing
+        Beginning of the message, such as "cannot write FILE".
+    hint
+        Its end.
+
+    Raises
+    ------
+    RequestError
+        In place of the error.
+    """
+    try:
+        yield
+    except OSError as error:
+        reason = f"{error.strerror or error}; {hint}" if hint else error.strerror or error
+        raise RequestError(f"{doing}: {reason}") from error
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that after a kill or a power cut the old one or the new one is there, never a part.
 
@@ -34,15 +58,13 @@ def write_atomically(path: Path, content: bytes) -> None:
     RequestError
         If the directory cannot be written to.
     """
-    try:
+    with reported(f"cannot write {path}"):
         with unfinished_file(path) as (temporary, file):
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
             temporary.replace(path)
         _sync_directory(path.parent)
-    except OSError as error:
-        raise RequestError(f"cannot write {path}: {error.strerror}") from error
 
 
 def compress_file(path: Path) -> Path:
@@ -51,15 +73,13 @@ def compress_file(path: Path) -> Path:
     import shutil  # noqa: PLC0415 - as above
 
     target = path.with_name(path.name + GZIP)
-    try:
+    with reported(f"cannot write {target}"):
         with path.open("rb") as source, unfinished_file(target) as (temporary, file):
             with gzip.GzipFile("", "wb", _LEVEL, file, mtime=0) as packed:
                 shutil.copyfileobj(source, packed, 1 << 20)
             file.flush()
             temporary.replace(target)
         path.unlink()
-    except OSError as error:
-        raise RequestError(f"cannot write {target}: {error.strerror}") from error
     return target
 
 
@@ -96,8 +116,15 @@ def unpack(path: Path, target: Path) -> None:
         raise RequestError(f"cannot unpack {path}: {error.strerror}") from error
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a scenario file.
+def read_text(path: Path, what: str = "the scenario") -> str:
+    """Return the text of a file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    what
+        Its kind, for the message.
 
     Raises
     ------
@@ -108,7 +135,7 @@ def read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise RequestError(f"cannot read the scenario {path}: {reason}") from error
+        raise RequestError(f"cannot read {what} {path}: {reason}") from error
 
 
 def parquet_bytes(frame: pl.DataFrame) -> bytes:

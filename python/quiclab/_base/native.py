@@ -8,7 +8,8 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, SupportsIndex
 
-from quiclab.errors import QuiclabError, RequestError, ScenarioError, unexpected
+from quiclab._base.files import read_text
+from quiclab.errors import QuiclabError, ScenarioError, unexpected
 
 #: The largest seed: seeds of the simulator are unsigned 64-bit integers.
 MAX_SEED: Final = 2**64 - 1
@@ -112,12 +113,8 @@ def resolve_file(path: Path, sets: Sequence[tuple[str, str]] = (), programs: str
     RequestError
         If the file cannot be read or is not a valid scenario.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise RequestError(f"cannot read the scenario {path}: {reason}") from error
-    return resolve(text, str(path), path.parent, sets, "json" if path.suffix == ".json" else "toml", programs)
+    form: Literal["toml", "json"] = "json" if path.suffix == ".json" else "toml"
+    return resolve(read_text(path), str(path), path.parent, sets, form, programs)
 
 
 def resolve(

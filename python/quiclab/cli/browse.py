@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -118,7 +119,7 @@ def to_document(found: PageLoads) -> dict[str, Any]:
         "lateness": found.result.data["run"]["kernel"]["lateness"],
         "kept_up": found.result.data["run"]["kernel"]["kept_up"],
         "lengthened": found.lengthened,
-        **{key: [entry.to_dict() for entry in getattr(found, name)] for key, name in LOAD_LISTS.items()},
+        **{key: [asdict(entry) for entry in getattr(found, name)] for key, name in LOAD_LISTS.items()},
     }
 
 

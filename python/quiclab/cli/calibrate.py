@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -32,7 +33,7 @@ def calibrate_command(
     scenario = load(file, parse_sets(sets), lane.stacks())
     checks = calibrate(scenario, lane, lambda message: print(message, file=sys.stderr, flush=True), file.parent)
     if as_json:
-        print(to_json({"schema": "quiclab.calibration/1", "checks": [check.to_dict() for check in checks]}))
+        print(to_json({"schema": "quiclab.calibration/1", "checks": [asdict(check) for check in checks]}))
     else:
         shown = show.table("", ["flow", "what", "unit", "verdict", "note", "wanted", "achieved", "difference"], left=5)
         for check in checks:

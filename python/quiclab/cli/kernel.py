@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -63,12 +64,10 @@ def doctor_command(
     """Carry out `quiclab kernel doctor`."""
     findings = doctor.examine(boot=boot)
     if as_json:
-        print(to_json({"schema": doctor.SCHEMA, "checks": [finding.to_dict() for finding in findings]}))
+        print(to_json({"schema": doctor.SCHEMA, "checks": [asdict(finding) for finding in findings]}))
         return
-    shown = show.table("", ["", "what", "found", "what to do"], left=4)
-    for finding in findings:
-        shown.add_row("yes" if finding.ok else "no", finding.title, finding.found, finding.advice)
-    show.console().print(shown)
+    rows = (("yes" if finding.ok else "no", finding.title, finding.found, finding.advice) for finding in findings)
+    show.console().print(show.table("", ["", "what", "found", "what to do"], rows, left=4))
 
 
 def say(text: str) -> None:

@@ -20,6 +20,7 @@ from typing import Annotated, Any
 
 import typer
 
+from quiclab._base.files import reported
 from quiclab._base.plugins import FunctionError
 from quiclab._base.unfinished import unfinished_folder
 from quiclab.errors import RequestError, unexpected
@@ -81,10 +82,8 @@ def check_new(path: Path, force: bool, inputs: Iterable[Path] = (), option: str 
         or read-only.
     """
     check_no_input([path], inputs, option)
-    try:
+    with reported(f"cannot write {path}"):  # a directory that may not be read, a name that is too long
         directory, there = path.is_dir(), path.exists() or path.is_symlink()
-    except OSError as error:  # a directory that may not be read, a name that is too long
-        raise RequestError(f"cannot write {path}: {error.strerror}") from error
     if directory:
         raise RequestError(f"cannot write {path}: it is a directory")
     if path.exists() and not path.is_file():  # a device or a pipe, also through a link such as /dev/stdout
@@ -196,11 +195,9 @@ def claim_directory(
         If one is an input, there are any and `force` is not set, or the directory cannot be made or written to.
     """
     make_directory(path, option)
-    try:
+    with reported(f"cannot read {path}"):
         there = {entry.name for entry in path.iterdir()} & set(names)
         strange = sorted(name for name in there if name not in FOLDERS and _is_no_file(path / name))
-    except OSError as error:
-        raise RequestError(f"cannot read {path}: {error.strerror}") from error
     check_no_input((path / name for name in sorted(there)), inputs, option)
     if strange:  # nothing that a command has written, and not to be removed with all that is in it
         raise RequestError(
@@ -232,11 +229,8 @@ def beside(path: Path) -> Iterator[Path]:
     RequestError
         If the disk is full or read-only.
     """
-    try:
-        with unfinished_folder(path) as folder:
-            yield folder
-    except OSError as error:
-        raise RequestError(f"cannot write to {path}: {error.strerror or error}") from error
+    with reported(f"cannot write to {path}"), unfinished_folder(path) as folder:
+        yield folder
 
 
 @contextmanager
@@ -314,11 +308,9 @@ def remove_files(path: Path, names: Iterable[str]) -> None:
     RequestError
         If they cannot be removed.
     """
-    try:
+    with reported(f"cannot write to {path}"):
         for name in names:
             if name in FOLDERS and (path / name).is_dir() and not (path / name).is_symlink():
                 shutil.rmtree(path / name)
             else:
                 (path / name).unlink(missing_ok=True)
-    except OSError as error:
-        raise RequestError(f"cannot write to {path}: {error.strerror}") from error

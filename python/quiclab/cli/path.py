@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from quiclab._base.files import write_atomically
-from quiclab._base.libraries import check_libraries
-from quiclab.cli.output import ForceOption, check_new
+from quiclab.cli.figure import write_figure
+from quiclab.cli.output import ForceOption
 from quiclab.cli.values import JsonOption
-from quiclab.errors import unexpected
-from quiclab.report import figures, show
+from quiclab.report import show
 from quiclab.scenario.tree import to_json, toml_value
 from quiclab.sources import paths
 from quiclab.sources.paths import figure
@@ -26,10 +25,8 @@ def list_command(as_json: JsonOption = False) -> None:
         listed = [{"name": path.name, "description": path.description} for path in found]
         print(to_json({"schema": "quiclab.paths/1", "paths": listed}))
         return
-    table = show.table("", ["path", "description"], left=2)
-    for path in found:
-        table.add_row(path.name, path.description)
-    show.console().print(table)
+    rows = ((path.name, path.description) for path in found)
+    show.console().print(show.table("", ["path", "description"], rows, left=2))
 
 
 def show_command(
@@ -42,15 +39,9 @@ def show_command(
     force: ForceOption = False,
 ) -> None:
     """Carry out `quiclab path show`."""
-    if picture is not None and picture.suffix not in (".svg", ".png"):
-        raise unexpected("--figure", "a file name that ends with `.svg` or `.png`", picture)
     path = paths.read(name)
     if picture is not None:
-        check_libraries("`--figure`")
-        check_new(picture, force, option="--figure")
-        spec = figure.specification(path)
-        svg = picture.suffix == ".svg"
-        write_atomically(picture, figures.to_svg(spec).encode() if svg else figures.to_png(spec))
+        write_figure(picture, partial(figure.specification, path), force)
     if as_json:
         links = {link: definition.plain for link, definition in path.links.items()}
         document = {"name": path.name, "description": path.description, "sources": path.sources, "links": links}
@@ -59,13 +50,13 @@ def show_command(
     out = show.console()
     out.print(f"paths/{path.name}", style="bold", soft_wrap=True)
     out.print(path.description, soft_wrap=True)
-    table = show.table("", ["field", "value", "source"], left=3)
-    for link in DIRECTIONS:
-        for field, value in path.links[link].plain.items():
-            source = path.source(link, field)
-            if source is not None:
-                table.add_row(f"{link}.{field}", _shortened(value), source)
-    out.print(table)
+    rows = (
+        (f"{link}.{field}", _shortened(value), source)
+        for link in DIRECTIONS
+        for field, value in path.links[link].plain.items()
+        if (source := path.source(link, field)) is not None
+    )
+    out.print(show.table("", ["field", "value", "source"], rows, left=3))
 
 
 def _shortened(value: Any) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quiclab._base.files import compress_file, write_atomically, write_parquet
+from quiclab._base.files import compress_file, read_text, write_atomically, write_parquet
 from quiclab._base.libraries import check_libraries
 from quiclab._base.native import MAX_SEED, build_id, extension, resolve_file
 from quiclab._base.plugins import function_names
@@ -301,9 +301,4 @@ def read_result(path: Path) -> RunResult:
     RequestError
         If it cannot be read or is not a result.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise RequestError(f"cannot read the result {path}: {reason}") from error
-    return RunResult.from_json(text, str(path))
+    return RunResult.from_json(read_text(path, "the result"), str(path))

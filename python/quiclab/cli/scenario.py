@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from quiclab._base.files import GZIP, compress_file
+from quiclab._base.files import GZIP, compress_file, reported
 from quiclab._base.native import extension, resolve_file
 from quiclab.cli.output import MAX_LISTED, ForceOption, beside, check_new, show_written
 from quiclab.cli.values import JsonOption, SetOption, parse_sets
@@ -47,10 +47,8 @@ def qlog_export_command(
         written = folder / out.name.removesuffix(GZIP)
         plain: dict[str, Path] = {}
         for file in files:
-            try:
+            with reported(f"cannot read {file}"):
                 plain[str(unpacked.enter_context(plain_file(file)))] = file
-            except OSError as error:
-                raise RequestError(f"cannot read {file}: {error.strerror}") from error
         try:
             traces, events, truncated = extension().export_qlog(list(plain), str(written))
         except OSError as error:

@@ -10,7 +10,7 @@ import typer
 
 from quiclab.cli import study_request
 from quiclab.cli.values import JobsOption, JsonOption, integer
-from quiclab.errors import QuiclabError, StoppedError, unexpected
+from quiclab.errors import QuiclabError, unexpected
 from quiclab.experiment import shards
 from quiclab.experiment.execute import Outcome
 from quiclab.experiment.sweeps import plan_file
@@ -57,9 +57,7 @@ def shard_command(
     made = Outcome()
     for directory, plan in plans_of(file).items():
         outcome = shards.run_shard(plan, directory, index, of, plan.executor(workers=jobs))
-        if outcome.interrupted:
-            stored = f"{outcome.done} of {outcome.total} runs of the shard are stored"
-            raise StoppedError(f"stopped: {stored}; repeat the command to continue", outcome.interrupted)
+        outcome.check_finished("the shard")
         made.add(outcome)
     print(f"shard {index} of {of}: {made.done} runs complete, {made.executed} of them new", file=sys.stderr)
     if as_json:

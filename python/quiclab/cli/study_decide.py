@@ -10,7 +10,7 @@ import typer
 
 from quiclab.cli.study_options import NameArgument, OutOption
 from quiclab.cli.values import JobsOption, JsonOption, integer
-from quiclab.errors import QuiclabError, StoppedError
+from quiclab.errors import QuiclabError
 from quiclab.experiment.repetitions import MIN_RUNS
 from quiclab.scenario.tree import to_json
 from quiclab.study.ablate import make, needed
@@ -70,9 +70,7 @@ def check_complete(outcome: Outcome) -> None:
     QuiclabError
         Otherwise.
     """
-    if outcome.interrupted:
-        stored = f"{outcome.done} of {outcome.total} runs are complete and stored"
-        raise StoppedError(f"stopped: {stored}; repeat the command to continue", outcome.interrupted)
+    outcome.check_finished()
     if outcome.failed:
         raise QuiclabError(f"{outcome.failed} runs failed; the output above has the commands that replay them")
 

@@ -17,7 +17,7 @@ from quiclab.cli.study_group import for_each
 from quiclab.cli.study_options import OutOption
 from quiclab.cli.study_request import Request, read_plans
 from quiclab.cli.values import ExecutorOption, JobsOption, JsonOption, share_of
-from quiclab.errors import QuiclabError, StoppedError
+from quiclab.errors import QuiclabError
 from quiclab.experiment import shards
 from quiclab.experiment.equal_runs import without_effect
 from quiclab.experiment.execute import Outcome, execute
@@ -166,12 +166,7 @@ def with_results(plan: Plan, request: Request, out: Path, make: Callable[[Plan, 
             f"settings: {sweep_command(study, out, f' --runs {wanted}')}",
             file=sys.stderr,
         )
-    if outcome.interrupted:
-        raise StoppedError(
-            f"stopped: {outcome.done} of {outcome.total} runs of {study.name} are complete and stored; repeat the "
-            "command to continue",
-            outcome.interrupted,
-        )
+    outcome.check_finished(study.name)
     for note in (f"{outcome.done} of {outcome.total} runs complete, {outcome.executed} of them new", *notes):
         print(f"{study.name}: {note}", file=sys.stderr)
     return outcome

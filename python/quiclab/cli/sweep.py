@@ -13,7 +13,6 @@ from quiclab.cli.application import with_groups
 from quiclab.cli.lane import LaneOptions
 from quiclab.cli.sweep_plan import DistributionOption, OutOption, PlanOptions, report_failures, show_results
 from quiclab.cli.values import ExecutorOption, JobsOption, JsonOption, integer, share_of
-from quiclab.errors import StoppedError
 from quiclab.experiment.store import Store
 from quiclab.experiment.sweeps import Plan
 from quiclab.experiment.sweeps.adaptive import DEFAULT_MOST, most_seeds
@@ -88,9 +87,7 @@ def run_command(
         print(cost_line(plan, session, None if precision is None else most), file=sys.stderr)
     with session.store.locked():  # what is written of it has one writer, too
         outcome = session.run() if precision is None else session.run_until(precision, most)
-        if outcome.interrupted:
-            stored = f"{outcome.done} of {outcome.total} runs are complete and stored"
-            raise StoppedError(f"stopped: {stored}; repeat the command to continue", outcome.interrupted)
+        outcome.check_finished()
         show_results(session.tables(compared), directory, as_json=as_json, distribution=distribution)
     for line in [*session.spent, f"{outcome.done} runs complete, {outcome.executed} of them new"]:
         print(line, file=sys.stderr)

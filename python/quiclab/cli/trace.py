@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from quiclab._base.files import write_atomically
-from quiclab._base.libraries import check_libraries
 from quiclab._base.native import MAX_SEED
+from quiclab.cli.figure import write_figure
 from quiclab.cli.output import ForceOption, check_new, make_directory
 from quiclab.cli.values import JsonOption, bits_per_second, integer, nanoseconds
 from quiclab.errors import RequestError, unexpected
-from quiclab.report import figures, show
+from quiclab.report import show
 from quiclab.report.summary import text as cell
 from quiclab.scenario.tree import to_json
 from quiclab.sources.traces import figure, library, model
@@ -81,15 +81,9 @@ def show_command(
     force: ForceOption = False,
 ) -> None:
     """Carry out `quiclab trace show`."""
-    if picture is not None and picture.suffix not in (".svg", ".png"):
-        raise unexpected("--figure", "a file name that ends with `.svg` or `.png`", picture)
     trace = read(file)
     if picture is not None:
-        check_libraries("`--figure`")
-        check_new(picture, force, [file], "--figure")
-        spec = figure.specification(trace)
-        svg = picture.suffix == ".svg"
-        write_atomically(picture, figures.to_svg(spec).encode() if svg else figures.to_png(spec))
+        write_figure(picture, partial(figure.specification, trace), force, [file])
     summary(trace, file, as_json)
 
 
@@ -120,10 +114,7 @@ def summary(trace: Trace, path: Path, as_json: bool) -> None:
     out.print(str(path), soft_wrap=True)
     for note in trace.notes:
         out.print(note, soft_wrap=True)
-    table = show.table("", ["", "value"])
-    for name, value in rows.items():
-        table.add_row(name, cell(value))
-    out.print(table)
+    out.print(show.table("", ["", "value"], ((name, cell(value)) for name, value in rows.items())))
 
 
 def whole_seconds(option: str, text: str) -> int:

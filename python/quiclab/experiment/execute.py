@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO, TypeAlias
 
 from quiclab._base.libraries import np, pl
 from quiclab._base.progress import CountProgress
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, RequestError, StoppedError
 from quiclab.experiment import kept
 from quiclab.experiment.executors import Interrupt, run_batches
 from quiclab.experiment.failures import note_failures, read_failures
@@ -94,6 +94,19 @@ class Outcome:
         """Numbers of runs, as JSON has them."""
         found = {"runs": self.total, "runs_complete": self.done, "runs_new": self.executed}
         return {**found, "runs_failed": self.failed}
+
+    def check_finished(self, what: str = "") -> None:
+        """Check that no signal has ended it; `what` the runs are of, for the message.
+
+        Raises
+        ------
+        StoppedError
+            Otherwise.
+        """
+        if self.interrupted:
+            runs = f"{self.done} of {self.total} runs{f' of {what}' if what else ''}"
+            message = f"stopped: {runs} are complete and stored; repeat the command to continue"
+            raise StoppedError(message, self.interrupted)
 
 
 def until(run: Callable[[], Outcome], more: Callable[[], bool]) -> Outcome:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from quiclab._base.files import parquet_bytes, write_atomically
+from quiclab._base.files import parquet_bytes, reported, write_atomically
 from quiclab._base.libraries import np, pl
 from quiclab.errors import RequestError
 
@@ -70,10 +70,8 @@ def write(directory: Path, names: Sequence[str], identity: str, files: Sequence[
     """
     for name, content in zip(names, files, strict=True):
         path = directory / file_of(name, identity)
-        try:
+        with reported(f"cannot write tables to {path.parent}"):
             path.parent.mkdir(exist_ok=True)
-        except OSError as error:
-            raise RequestError(f"cannot write tables to {path.parent}: {error.strerror}") from error
         write_atomically(path, content)
 
 

@@ -15,7 +15,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from quiclab._base.files import write_parquet
+from quiclab._base.files import reported, write_parquet
 from quiclab._base.libraries import pl
 from quiclab._base.unfinished import remove_abandoned
 from quiclab.errors import QuiclabError, RequestError
@@ -70,11 +70,9 @@ class Store:
         if self._held:
             yield
             return
-        try:
+        with reported(f"cannot write results to {self.directory}"):
             self.shards.mkdir(parents=True, exist_ok=True)
             lock = (self.directory / "lock").open("a")
-        except OSError as error:
-            raise RequestError(f"cannot write results to {self.directory}: {error.strerror}") from error
         with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from quiclab._base.files import read_text
 from quiclab.errors import RequestError, missing_field, not_one_of, unexpected, unknown, unknown_field
 from quiclab.lane.adapter_plan import Command, GuestPlan, Need, Option, ProgramPlan
 from quiclab.lane.placeholders import EARLY, FIELDS, LATE, PLACEHOLDER
@@ -78,11 +79,7 @@ def read(path: Path) -> AdapterFile:
     RequestError
         If it cannot be read, or something in it is wrong.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise RequestError(f"cannot read the adapter {path}: {reason}") from error
+    text = read_text(path, "the adapter")
     try:
         return _Reader(path, text).adapter(tomllib.loads(text))
     except ValueError as error:  # also an integer with too many digits

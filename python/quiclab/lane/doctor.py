@@ -9,10 +9,10 @@ import os
 import subprocess
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from quiclab.errors import QuiclabError
 from quiclab.lane import adapter
@@ -65,10 +65,6 @@ class Finding:
     ok: bool
     found: str
     advice: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return asdict(self)
 
 
 def examine(boot: bool = False) -> list[Finding]:

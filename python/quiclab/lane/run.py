@@ -43,7 +43,6 @@ from quiclab.lane.kernel.programs import live_program
 from quiclab.lane.kernel.virtual import GUEST_DIRECTORY, MEMORY, boot
 from quiclab.lane.kernel.watch import watch
 from quiclab.lane.keylog import embed
-from quiclab.lane.tables import read_tables
 from quiclab.result import RunResult
 from quiclab.result.delivered import check_delivered
 from quiclab.result.recordings import ENDS, RESULT_FILE
@@ -300,7 +299,7 @@ def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str
     except FileNotFoundError:
         reasons = [line for line in said if line.startswith(SPEAKER)] or list(said[-1:]) or ["it said nothing"]
         raise QuiclabError(f"the run failed: {reasons[-1].removeprefix(SPEAKER)}") from None
-    tables = read_tables(directory)
+    tables = frames.read(directory)
     shutil.rmtree(directory / TABLES)
     sampled, acks = [tables.series], []
     for name, flow in data["scenario"]["flows"].items():

@@ -23,13 +23,15 @@ def console() -> rich.console.Console:
     return plain if plain.is_terminal else rich.console.Console(highlight=False, markup=False, width=160)
 
 
-def table(title: str, columns: Iterable[str], left: int = 1) -> rich.table.Table:
-    """Return an empty table; the first `left` columns are texts, the others numbers."""
+def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]] = (), *, left: int = 1) -> rich.table.Table:
+    """Return a table; the first `left` columns are texts, the others numbers."""
     result = rich.table.Table(
         title=title, title_justify="left", title_style="bold", box=rich.box.SIMPLE_HEAD, pad_edge=False
     )
     for index, column in enumerate(columns):
         result.add_column(column, justify="left" if index < left else "right", overflow="fold")
+    for row in rows:
+        result.add_row(*row)
     return result
 
 
@@ -40,11 +42,10 @@ def difference(found: Mapping[str, Any], a: RunResult, b: RunResult, names: tupl
         out.print("identical: all packet events are equal when this build repeats both runs", style="bold")
     else:
         out.print(f"first difference at packet event {found['index']}", style="bold")
-        events = table("", ["", *names])
         keys = ("time_ns", "element", "event", "port", "flow", "size_bytes")
-        for key in keys:
-            events.add_row(key, *((text(side[key]) if side else "ended") for side in (found["a"], found["b"])))
-        out.print(events)
+        sides = (found["a"], found["b"])
+        events = ([key, *((text(side[key]) if side else "ended") for side in sides)] for key in keys)
+        out.print(table("", ["", *names], events))
     flows = table("Summaries", ["flow", "value", *names], left=2)
     for name in dict.fromkeys([*a.flows, *b.flows]):
         for key in ("delivered_bytes", "download_time_s", "goodput_mbps"):
@@ -62,20 +63,17 @@ def percent(value: float, sign: str = "") -> str:
 
 def rows(entries: Sequence[Mapping[str, Any]], title: str) -> None:
     """Print rows that share their columns."""
-    out = console()
-    shown = table(title, entries[0] if entries else [])
-    for row in entries:
-        shown.add_row(*(text(value) for value in row.values()))
-    out.print(shown)
+    console().print(table(title, entries[0] if entries else [], (map(text, row.values()) for row in entries)))
 
 
 def studies(entries: Sequence[Mapping[str, Any]]) -> None:
     """Print the studies; names are never cut, because commands take them."""
-    shown = table("", ["study", "title", "engines", "settings", "runs each"], left=3)
+    cells = (
+        (row["name"], row["title"], ", ".join(row["engines"]), str(row["settings"]), str(row["runs"]))
+        for row in entries
+    )
+    shown = table("", ["study", "title", "engines", "settings", "runs each"], cells, left=3)
     shown.columns[0].no_wrap = True
-    for row in entries:
-        counts = [str(row["settings"]), str(row["runs"])]
-        shown.add_row(row["name"], row["title"], ", ".join(row["engines"]), *counts)
     console().print(shown)
 
 
@@ -116,24 +114,20 @@ def fields(found: Iterable[FieldTable]) -> None:
         if item.kind or item.meaning:
             out.print(": ".join(filter(None, (item.kind, item.meaning))), style="bold", soft_wrap=True)
         if item.values:
-            shown = table("", ("value", "meaning"), left=2)
-            for row in item.values:
-                shown.add_row(*row)
+            out.print(table("", ("value", "meaning"), item.values, left=2))
         else:
-            shown = table("", ("field", "type", "default", "meaning", "constraint"), left=5)
-            for field in item.fields:
-                shown.add_row(field.name, field.type, field.default or "-", field.meaning, field.constraint)
-        out.print(shown)
+            rows = ((row.name, row.type, row.default or "-", row.meaning, row.constraint) for row in item.fields)
+            out.print(table("", ("field", "type", "default", "meaning", "constraint"), rows, left=5))
 
 
 def operations(entries: Iterable[Mapping[str, Any]]) -> None:
     """Print computations that a plugin can exchange."""
     columns = ["operation", "result", "allowed", "when", "inputs"]
-    shown = table("Computations that a plugin can exchange", columns, left=5)
-    for entry in entries:
-        inputs = ", ".join(name for name, _ in entry["inputs"])
-        shown.add_row(entry["name"], entry["meaning"], limits(entry), entry["when"], inputs)
-    console().print(shown)
+    rows = (
+        (entry["name"], entry["meaning"], limits(entry), entry["when"], ", ".join(name for name, _ in entry["inputs"]))
+        for entry in entries
+    )
+    console().print(table("Computations that a plugin can exchange", columns, rows, left=5))
 
 
 def limits(operation: Mapping[str, Any]) -> str:
@@ -159,10 +153,8 @@ def _key(option: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def _options(columns: Sequence[str], options: Iterable[Mapping[str, Any]]) -> rich.table.Table:
-    shown = table("", columns, left=4)
-    for option in options:
-        shown.add_row(*(text(option[key] or "(fixed)") for key in ("option", "meaning", "default", "source")))
-    return shown
+    keys = ("option", "meaning", "default", "source")
+    return table("", columns, ([text(option[key] or "(fixed)") for key in keys] for option in options), left=4)
 
 
 def multiverse(found: Sequence[Row]) -> None:
@@ -201,19 +193,13 @@ def page_loads(document: Mapping[str, Any], left_out: str) -> None:
             *(text(typical.get(name)) for name in ("html_ms", "connections")),
         )
     out.print(times)
-    counts = table("Taken and assumed", ["what", "entries"])
-    for what, count in page["counts"].items():
-        if what not in page["left_out"]:
-            counts.add_row(what, str(count))
-    out.print(counts)
+    counts = ((what, str(count)) for what, count in page["counts"].items() if what not in page["left_out"])
+    out.print(table("Taken and assumed", ["what", "entries"], counts))
 
 
 def metrics(entries: Iterable[tuple[str, str, str]]) -> None:
     """Print the metrics of sweeps: name, unit and meaning."""
-    printed = table("Metrics", ("metric", "unit", "meaning"), left=3)
-    for entry in entries:
-        printed.add_row(*entry)
-    console().print(printed)
+    console().print(table("Metrics", ("metric", "unit", "meaning"), entries, left=3))
 
 
 def sweep(
@@ -242,12 +228,9 @@ def sweep(
 
 def table_of(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> None:
     """Print a table of texts; the first `left` columns are to the left."""
-    printed = table("", heads, left=left)
-    for row in rows:
-        printed.add_row(*row)
     out = console()
     out.print(title, style="bold", soft_wrap=True)  # not the title of the table, which may be narrower
-    out.print(printed)
+    out.print(table("", heads, rows, left=left))
 
 
 def repetitions(setting: Mapping[str, Any], measures: Sequence[Measure], notes: Sequence[str]) -> None:

@@ -157,7 +157,5 @@ def _further(metrics: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
             cells.setdefault(tuple(row[key] for key in keys), {})[name] = both
     if not cells:
         return
-    shown = table("Further metrics: published / measured", [*keys, *metrics], left=len(keys))
-    for setting, values in cells.items():
-        shown.add_row(*(text(part) for part in setting), *(values.get(name, "-") for name in metrics))
-    console().print(shown)
+    lines = ([*map(text, setting), *(found.get(name, "-") for name in metrics)] for setting, found in cells.items())
+    console().print(table("Further metrics: published / measured", [*keys, *metrics], lines, left=len(keys)))

@@ -8,9 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from quiclab._base.files import GZIP, is_compressed, unpack
+from quiclab._base.files import GZIP, is_compressed, reported, unpack
 from quiclab._base.unfinished import unfinished_folder
-from quiclab.errors import RequestError
 
 #: Ends of a flow, as scenarios and the files of a run name them.
 ENDS: Final = ("sender", "receiver")
@@ -29,13 +28,10 @@ def recordings(record_dir: str | Path | None) -> Iterator[str | None]:
     if record_dir is None:
         yield None
         return
-    try:
-        with unfinished_folder(Path(record_dir)) as temporary:
-            yield str(temporary)
-            for file in sorted(temporary.iterdir()):
-                file.replace(Path(record_dir) / file.name)
-    except OSError as error:
-        raise RequestError(f"cannot write to {record_dir}: {error.strerror or error}") from error
+    with reported(f"cannot write to {record_dir}"), unfinished_folder(Path(record_dir)) as temporary:
+        yield str(temporary)
+        for file in sorted(temporary.iterdir()):
+            file.replace(Path(record_dir) / file.name)
 
 
 def recorded_in(folder: Path) -> list[Path]:

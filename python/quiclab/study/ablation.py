@@ -8,8 +8,9 @@ what must then hold: the claim itself, or a predicate over the runs with and wit
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from quiclab.experiment.repetitions import MIN_RUNS
@@ -18,8 +19,10 @@ from quiclab.study.findings import NotMeasuredError, Resamples, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import CodeType
 
     from quiclab.study.claims import Claim
+    from quiclab.study.predicates import Note
 
 Readings: TypeAlias = Callable[[str], Sample]
 """From the name of a variant to what a claim reads of its runs; the empty name is the literal interpretation."""
@@ -63,6 +66,35 @@ class Ablation:
     shows: str = ""
     check: Callable[[Readings], bool] | None = None
     numbers: Callable[[Readings], Mapping[str, float]] | None = None
+
+    def stated(
+        self, code: CodeType, whole: CodeType, names: Callable[[Readings, Note | None], dict[str, Any]]
+    ) -> Ablation:
+        """Return the ablation with functions in place of an expression.
+
+        Parameters
+        ----------
+        code, whole
+            The expression, and the one that gives the evidence, which evaluates all terms.
+        names
+            From the readings, and what notes each term, to the names in the expression.
+        """
+
+        @lru_cache(maxsize=1)
+        def plain(readings: Readings) -> dict[str, Any]:
+            return names(readings, None)
+
+        def numbers(readings: Readings) -> Mapping[str, float]:
+            found: dict[str, float] = {}
+            evaluate(whole, names(readings, found.__setitem__))
+            return found
+
+        return replace(self, check=lambda readings: bool(evaluate(code, plain(readings))), numbers=numbers)
+
+
+def evaluate(code: CodeType, names: dict[str, Any]) -> object:
+    """Evaluate an expression of a study, which comes with it."""
+    return eval(code, names)  # noqa: S307 - no other builtins; not external input
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,10 @@ from quiclab.study.ran import profile_of, stacks_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from _typeshed import DataclassInstance
+
     from quiclab.study import Engine, Study
-    from quiclab.study.claims import Judgement, Limit
+    from quiclab.study.claims import Judgement
     from quiclab.study.fidelity import Fidelity
     from quiclab.study.findings import Key
     from quiclab.study.multiverse import Row
@@ -33,11 +35,18 @@ VERIFY_SCHEMA = "quiclab.verify/1"
 TABLE_SCHEMA = "quiclab.table/1"
 MULTIVERSE_SCHEMA = "quiclab.multiverse/1"
 DECIMALS = 4
+# numbers of a setting of a criterion
+NUMBERS = ("reference", "measured", "difference", "margin", "limit")
 
 
 def rounded(value: float) -> float | None:
     """Round for tables; NaN becomes `None`."""
     return None if math.isnan(value) else round(value, DECIMALS)
+
+
+def _fields(item: DataclassInstance) -> dict[str, Any]:
+    """Return the fields of a dataclass, numbers rounded."""
+    return {name: rounded(value) if isinstance(value, float) else value for name, value in asdict(item).items()}
 
 
 def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str, Any]]:
@@ -169,7 +178,7 @@ def difference_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]
     return [
         {
             **dict(zip(columns, key, strict=True)),
-            **{name: rounded(value) if isinstance(value, float) else value for name, value in asdict(item).items()},
+            **_fields(item),
         }
         for key, item in differences(evaluation, engine).items()
     ]
@@ -181,7 +190,7 @@ def fidelity_rows(study: Study, fidelity: Mapping[Key, Fidelity]) -> list[dict[s
     return [
         {
             **dict(zip(columns, key, strict=True)),
-            **{name: rounded(value) if isinstance(value, float) else value for name, value in asdict(item).items()},
+            **_fields(item),
         }
         for key, item in fidelity.items()
     ]
@@ -196,10 +205,7 @@ def map_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
             "first": item.map.first,
             "second": item.map.second,
             "at": dict(item.map.at),
-            **{
-                name: rounded(value) if isinstance(value, float) else value
-                for name, value in asdict(item.score).items()
-            },
+            **_fields(item.score),
             "sign_share": rounded(item.score.sign_share),
             "lines": _map_lines(item),
         }
@@ -235,17 +241,16 @@ def criteria_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
     """Return each criterion with what became of it, as a whole and in each setting."""
     study = evaluation.study
     columns = ("configuration", *(factor.column for factor in study.design.factors))
-    units = {metric.name: metric.unit for metric in study.measures.metrics}
     found = []
     for item in evaluation.criteria(engine):
         criterion = item.criterion
-        name = criterion.metric or study.measures.metric.name
+        metric = study.measures.metric_of(criterion.metric)
         found.append(
             {
                 "identity": criterion.identity,
                 "statement": criterion.statement,
-                "metric": name,
-                "unit": units[name],
+                "metric": metric.name,
+                "unit": metric.unit,
                 "relative": criterion.relative,
                 "statistic": criterion.statistic,
                 "outcome": str(item.outcome),
@@ -258,11 +263,7 @@ def criteria_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
                 "lines": [
                     {
                         **dict(zip(columns, line.key, strict=False)),  # fewer where settings are judged together
-                        "reference": rounded(line.reference),
-                        "measured": rounded(line.measured),
-                        "difference": rounded(line.difference),
-                        "margin": rounded(line.margin),
-                        "limit": rounded(line.limit),
+                        **{name: rounded(getattr(line, name)) for name in NUMBERS},
                         "outcome": str(line.outcome),
                     }
                     for line in item.lines
@@ -328,21 +329,11 @@ def judgement_row(study: str, judgement: Judgement) -> dict[str, Any]:
         "reason": judgement.reason,
         "on_published": judgement.on_published,
         "on_measured": judgement.on_measured,
-        "limit": _limit(judgement.limit),
+        "limit": None if judgement.limit is None else _fields(judgement.limit),
         "numbers": {key: rounded(value) for key, value in judgement.numbers.items()},
         "note": claim.note,
         "explanation": judgement.explanation,
         "ablation": _ablation(judgement),
-    }
-
-
-def _limit(limit: Limit | None) -> dict[str, float | str | None] | None:
-    """Return how far an open claim is from its limit."""
-    if limit is None:
-        return None
-    return {
-        name: value if value is None or isinstance(value, str) else rounded(value)
-        for name, value in asdict(limit).items()
     }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache, lru_cache
+from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +20,9 @@ from quiclab.study.findings import Key, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from types import CodeType
 
     from quiclab.study.ablation import Ablation, Readings
+    from quiclab.study.predicates import Note
 
 
 class Outcome(StrEnum):
@@ -237,35 +237,29 @@ class Criterion:
             return self.ablation
         code = compile(self.ablation.shows, self.identity, "eval")
 
-        @lru_cache(maxsize=1)
-        def names(readings: Readings) -> dict[str, Any]:
-            return {**self.terms(readings), "abs": abs, "__builtins__": {}}
-
-        def numbers(readings: Readings) -> Mapping[str, float]:
-            found: dict[str, float] = {}
+        def names(readings: Readings, note: Note | None) -> dict[str, Any]:
             terms = self.terms(readings)
+            return {**(terms if note is None else _noted(terms, note)), "abs": abs, "__builtins__": {}}
 
-            def noted(name: str, function: Callable[..., float], where: str = "") -> Callable[..., float]:
-                def call(*key: Any) -> float:
-                    value = found[f"{name}({', '.join(map(str, key))}){where}"] = function(*key)
-                    return value
-
-                return call
-
-            def under(variant: str) -> SimpleNamespace:
-                each = vars(terms["under"](variant))
-                return SimpleNamespace(**{name: noted(name, one, f" under {variant}") for name, one in each.items()})
-
-            plain = {name: noted(name, one) for name, one in terms.items() if name != "under"}
-            _evaluate(code, {**plain, "under": under, "abs": abs, "__builtins__": {}})
-            return found
-
-        return replace(self.ablation, check=lambda readings: bool(_evaluate(code, names(readings))), numbers=numbers)
+        return self.ablation.stated(code, code, names)
 
 
-def _evaluate(code: CodeType, names: dict[str, Any]) -> object:
-    """Evaluate an expression of a study, which comes with it."""
-    return eval(code, names)  # noqa: S307 - no other builtins; not external input
+def _noted(terms: Mapping[str, Any], note: Note) -> dict[str, Any]:
+    """Return terms that note each of their calls."""
+
+    def noted(name: str, function: Callable[..., float], where: str = "") -> Callable[..., float]:
+        def call(*key: Any) -> float:
+            value = function(*key)
+            note(f"{name}({', '.join(map(str, key))}){where}", value)
+            return value
+
+        return call
+
+    def under(variant: str) -> SimpleNamespace:
+        each = vars(terms["under"](variant))
+        return SimpleNamespace(**{name: noted(name, one, f" under {variant}") for name, one in each.items()})
+
+    return {**{name: noted(name, one) for name, one in terms.items() if name != "under"}, "under": under}
 
 
 @dataclass(frozen=True)

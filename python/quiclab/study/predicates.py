@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import yaml
 
 from quiclab.study import margins
+from quiclab.study.ablation import evaluate
 from quiclab.study.claims import Claim
 from quiclab.study.findings import NotMeasuredError, Sample
 
@@ -90,7 +91,7 @@ class Vocabulary(ABC):
 
     def evaluate(self, code: CodeType) -> object:
         """Evaluate a predicate of the reference, which comes with the repository."""
-        return _value(code, self.mapping)
+        return evaluate(code, self.mapping)
 
 
 class _WithoutStops(ast.NodeTransformer):
@@ -137,6 +138,11 @@ class Reference:
     every_term
         Whether the evidence has all terms of a predicate, also those after a condition that is false; not where a
         condition states when the terms after it have a value.
+
+    Raises
+    ------
+    ValueError
+        When the entries are read, if an attribute is of a claim that the file does not have.
     """
 
     file: Path
@@ -154,7 +160,12 @@ class Reference:
     @cached_property
     def entries(self) -> Mapping[str, Mapping[str, str]]:
         """The entries of the file by identity."""
-        return read_entries(self.file)
+        entries = read_entries(self.file)
+        by_claim = (self.read_as, self.scopes, self.notes, self.explanations, self.ablations, self.untested)
+        named = {*self.by_construction, *(identity for attribute in by_claim for identity in attribute)}
+        if other := sorted(named - entries.keys()):
+            raise ValueError(f"{self.file} has no claim {', '.join(other)}")
+        return entries
 
     def claims(self, study: str) -> tuple[Claim, ...]:
         """Return the claims that a study reports, by its name without the group."""
@@ -229,30 +240,16 @@ class Reference:
         text = ablation.shows or self._text(identity)
         code, whole = compile(text, identity, "eval"), compile(without_stops(text), identity, "eval")
 
-        @lru_cache(maxsize=1)
-        def names(readings: Readings) -> dict[str, Any]:
-            return self._over(readings, home, ablation.variant)
+        def names(readings: Readings, note: Note | None) -> dict[str, Any]:
+            """Return the names in the predicate: those under a variant, if the claim itself must hold there."""
+            terms = self.terms(readings, home, note)
+            return {**(vars(terms["under"](ablation.variant)) if ablation.variant else terms), "__builtins__": {}}
 
-        def numbers(readings: Readings) -> Mapping[str, float]:
-            found: dict[str, float] = {}
-            _value(whole, self._over(readings, home, ablation.variant, found.__setitem__))
-            return found
-
-        return replace(ablation, check=lambda readings: bool(_value(code, names(readings))), numbers=numbers)
-
-    def _over(self, readings: Readings, home: str, variant: str, note: Note | None = None) -> dict[str, Any]:
-        """Return the names of an ablation's predicate: those under a variant, if the claim itself must hold there."""
-        terms = self.terms(readings, home, note)
-        return {**(vars(terms["under"](variant)) if variant else terms), "__builtins__": {}}
+        return ablation.stated(code, whole, names)
 
     def _text(self, identity: str) -> str:
         """Return the predicate of a claim as an expression."""
         return " ".join(self.read_as.get(identity, self.entries[identity]["check"]).split())
-
-
-def _value(code: CodeType, names: dict[str, Any]) -> object:
-    """Evaluate an expression of a study, which comes with it."""
-    return eval(code, names)  # noqa: S307 - no other builtins; not external input
 
 
 def read_entries(file: Path) -> Mapping[str, Mapping[str, str]]:

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 from quiclab.scenario.quantity import megabits_per_second
 from quiclab.study import (
-    Assumption,
     Configuration,
     Design,
     Engine,
     Factor,
-    Figure,
     Measures,
     Metric,
     Presentation,
@@ -32,12 +30,12 @@ from quiclab_studies.controls.senders import (
 )
 from quiclab_studies.controls.stored.late_goodput import after_5s
 from quiclab_studies.controls.views import over_networks
+from quiclab_studies.declarations import drawn_figure, value_as
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from quiclab.result import RunResult
-    from quiclab.study import Changes, Value
+    from quiclab.study import Changes
 
 SENDERS = (TCP_BBR3, QUIC_BBR3, NOQ_BBR3, QUINN_BBR3, TCP_BBR1, TCP_CUBIC, TCP_C4, QUIC_C4)
 RATES_MBPS, RTTS_MS, QUEUES_BDP = (1, 10, 100, 1000), (2, 20, 200), (0.25, 1, 8)
@@ -48,7 +46,7 @@ RATE, RTT, QUEUE = "links.down.rate", "rtt_ms", "queue_bdp"
 
 
 def network(given: Changes) -> Changes:
-    """Return the links for rate, round trip time and queue, which the factors have left in `given`."""
+    """Return the links for rate, round trip time and queue, which the factors have put in `given`."""
     rest = dict(given)
     rate, rtt, queue = (float(str(rest.pop(name))) for name in (RATE, RTT, QUEUE))
     return {**rest, "links": bottleneck.links(rate, rtt, queue)}
@@ -62,11 +60,6 @@ def one(sender: Sender) -> Configuration:
         return {**network(given), "duration": f"{seconds:g} s", "flows": {"main": sender.flow(seconds)}}
 
     return Configuration(sender.name, sender.label, changes)
-
-
-def given(name: str) -> Callable[[Value], Changes]:
-    """Return what a factor leaves for the configuration."""
-    return lambda value: {name: value}
 
 
 def kept_mbps(result: RunResult, flow: str) -> float:
@@ -111,9 +104,9 @@ STUDY = Study(
         scenario="scenarios/bbr_v3.toml",
         configurations=tuple(one(sender) for sender in SENDERS),
         factors=(
-            Factor("queue", "queue_bdp", "Queue", "BDP", QUEUES_BDP, given(QUEUE)),
-            Factor("rate", "rate_mbps", "Rate", "Mbit/s", RATES_MBPS, given(RATE)),
-            Factor("rtt", "rtt_ms", "Round trip time", "ms", RTTS_MS, given(RTT)),
+            Factor("queue", "queue_bdp", "Queue", "BDP", QUEUES_BDP, value_as(QUEUE)),
+            Factor("rate", "rate_mbps", "Rate", "Mbit/s", RATES_MBPS, value_as(RATE)),
+            Factor("rtt", "rtt_ms", "Round trip time", "ms", RTTS_MS, value_as(RTT)),
         ),
         engines=(Engine("sim", needs="noq"),),
         engine_changes=lambda _: {"record.series_interval": "100 ms"},
@@ -127,30 +120,15 @@ STUDY = Study(
         "to 8 bandwidth-delay products.",
         source="quiclab: no publication",
         figures=(
-            Figure(
-                "Goodput", "", "", "Goodput after 5 s, of the rate [%].", draw=over_networks(METRIC.name, (50, 100))
-            ),
-            Figure(
+            drawn_figure("Goodput", "Goodput after 5 s, of the rate [%].", over_networks(METRIC.name, (50, 100))),
+            drawn_figure(
                 "Queueing delay",
-                "",
-                "",
                 "Mean smoothed RTT above the smallest, of the smallest [%].",
-                draw=over_networks(QUEUEING.name, (0, 200)),
+                over_networks(QUEUEING.name, (0, 200)),
             ),
-            Figure(
-                "Losses", "", "", "Packets that the queue dropped [%].", draw=over_networks(LOSS.name, (0, 5), digits=1)
-            ),
+            drawn_figure("Losses", "Packets that the queue dropped [%].", over_networks(LOSS.name, (0, 5), digits=1)),
         ),
-        assumptions=(
-            Assumption("Nothing but the network limits a flow.", "Windows and buffers are larger than any queue here."),
-            Assumption(
-                "A queue has at least the bytes of four full packets.",
-                "At 1 Mbit/s and 2 ms the product of bandwidth and delay is less than a packet.",
-            ),
-            Assumption(
-                "Hosts cost nothing.", "What is compared is congestion control; noq and quinn have their timers."
-            ),
-        ),
+        assumptions=assumed(__file__, "alone"),
         limits=("Two runs differ by the jitter of acknowledgements alone, 10 us.",),
     ),
 )

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from quiclab.result.stats import reduced
 from quiclab.study import (
-    Assumption,
     Configuration,
     Design,
     Engine,
     Factor,
-    Figure,
     Measures,
     Metric,
     Presentation,
@@ -33,6 +31,9 @@ from quiclab_studies.controls.senders import (
 )
 from quiclab_studies.controls.stored.late_goodput import after_20s
 from quiclab_studies.controls.views import matrix
+from quiclab_studies.declarations import drawn_figure
+from quiclab_studies.reductions import jain
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from quiclab.result import RunResult
@@ -95,9 +96,7 @@ def share_percent(result: RunResult) -> float:
 
 def fairness(result: RunResult) -> float:
     """Return Jain's index of both goodputs."""
-    rates = first_mbps(result), second_mbps(result)
-    squares = 2 * sum(rate * rate for rate in rates)
-    return sum(rates) ** 2 / squares if squares else 1.0
+    return jain((first_mbps(result), second_mbps(result)))
 
 
 METRIC = Metric("first_mbps", "Goodput of the first flow", "Mbit/s", first_mbps)
@@ -161,39 +160,24 @@ STUDY = Study(
         "BBR versions 1 and 3 and C4, at 50 Mbit/s and 40 ms with queues of 0.5 to 4 bandwidth-delay products.",
         source="quiclab: no publication",
         figures=(
-            Figure(
+            drawn_figure(
                 "Share of the first flow",
-                "",
-                "",
                 "Goodput after 20 s of the sender in a row beside that in a column, of both [%].",
-                draw=matrix(shares, "Share of the first flow [%]", LABELS, QUEUES, (0, 100), diverging=True),
+                matrix(shares, "Share of the first flow [%]", LABELS, QUEUES, (0, 100), diverging=True),
             ),
-            Figure(
+            drawn_figure(
                 "Harm",
-                "",
-                "",
                 "What the sender in a row loses of its goodput alone beside that in a column [%]; half where they "
                 "share evenly (Ware et al. 2019).",
-                draw=matrix(harms, "Harm [%]", LABELS, QUEUES, (0, 100)),
+                matrix(harms, "Harm [%]", LABELS, QUEUES, (0, 100)),
             ),
-            Figure(
+            drawn_figure(
                 "Fairness",
-                "",
-                "",
                 "Jain's index of both goodputs.",
-                draw=matrix(indices, "Jain's index", LABELS, QUEUES, (0.5, 1), digits=2),
+                matrix(indices, "Jain's index", LABELS, QUEUES, (0.5, 1), digits=2),
             ),
         ),
-        assumptions=(
-            Assumption(
-                "The second flow starts after 3 s, and goodputs are those after 20 s.",
-                "What startup does to another flow is another question.",
-            ),
-            Assumption(
-                "QUIC is lab-quic with the profile rfc9002, TCP lab-tcp as Linux.",
-                "Stacks differ in more than control.",
-            ),
-        ),
+        assumptions=assumed(__file__, "beside"),
         limits=("One rate and one round trip time; two flows.",),
     ),
 )

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quiclab.study import (
-    Assumption,
     Configuration,
     Design,
     Engine,
     Factor,
     Figure,
-    Measures,
     Metric,
     Presentation,
     Study,
     Table,
 )
 from quiclab.study.criteria import Criterion
+from quiclab.study.published import csv_rows
 from quiclab_studies.controls.picoquic_tests import CONTROLS, TESTS
+from quiclab_studies.declarations import measures_of_criteria, value_as
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from quiclab.result import RunResult
-    from quiclab.study import Changes, Value
+    from quiclab.study import Changes
     from quiclab.study.findings import Key
 
 SOURCE = "draft-huitema-ccwg-c4-test (private-octopus/c4, doc/c4-tests.md)"
@@ -42,18 +42,17 @@ LIMIT = 0.10
 
 def published(path: Path) -> Sequence[Mapping[str, str]]:
     """Return the published means in the form of the study."""
-    with path.open(newline="", encoding="utf-8") as stream:
-        return [
-            {
-                TEST: row["test"],
-                SENDER: row["sender"],
-                "configuration": CONFIGURATION,
-                "n_runs": PUBLISHED_RUNS,
-                "end_s_mean": str(float(row["time_us"]) / 1e6),
-                "end_s_std": "",
-            }
-            for row in csv.DictReader(stream)
-        ]
+    return [
+        {
+            TEST: row["test"],
+            SENDER: row["sender"],
+            "configuration": CONFIGURATION,
+            "n_runs": PUBLISHED_RUNS,
+            "end_s_mean": str(float(row["time_us"]) / 1e6),
+            "end_s_std": "",
+        }
+        for row in csv_rows(path)
+    ]
 
 
 PUBLISHED: dict[Key, float] = {
@@ -74,11 +73,6 @@ def network(given: Changes) -> Changes:
         "flows": test.flows(control),
         "record": {},
     }
-
-
-def of(name: str, value: Value) -> Changes:
-    """Return what a factor leaves for the configuration."""
-    return {name: value}
 
 
 def end_s(result: RunResult) -> float:
@@ -108,18 +102,13 @@ STUDY = Study(
         scenario="scenarios/c4.toml",
         configurations=(Configuration(CONFIGURATION, "lab-quic", network),),
         factors=(
-            Factor(TEST, TEST, "Test", "", tuple(TESTS), lambda value: of(TEST, value)),
-            Factor(SENDER, SENDER, "Main connection", "", tuple(CONTROLS), lambda value: of(SENDER, value)),
+            Factor(TEST, TEST, "Test", "", tuple(TESTS), value_as(TEST)),
+            Factor(SENDER, SENDER, "Main connection", "", tuple(CONTROLS), value_as(SENDER)),
         ),
         engines=(Engine("sim", needs="lab-quic"),),
         runs=RUNS,
     ),
-    measures=Measures(
-        metric=METRIC,
-        table=Table(FILE, SOURCE, read=published),
-        criteria=CRITERIA,
-        claims=tuple(item.claim(SOURCE) for item in CRITERIA),
-    ),
+    measures=measures_of_criteria((METRIC,), CRITERIA, Table(FILE, SOURCE, read=published)),
     presentation=Presentation(
         title="C4, BBR and CUBIC in the tests of the draft of C4",
         abstract=f"{len(TESTS)} tests of draft-huitema-ccwg-c4-test, each with C4, BBR version 3 and CUBIC as the main "
@@ -130,29 +119,7 @@ STUDY = Study(
             Figure("Alone", SOURCE, TEST, "Until the last byte of the main download.", "CP-1", pairs=True),
             Figure("Beside another connection", SOURCE, TEST, "The same.", "CP-2", pairs=True),
         ),
-        assumptions=(
-            Assumption(
-                "Networks and sizes are those of the files that were run (sim_specs), not of the text of the draft.",
-                "Where they differ the published times are below what the link needs for the downloads of the text.",
-            ),
-            Assumption(
-                "Rates are higher by the headers of IPv4 and UDP.",
-                "Links of picoquic count the payload of UDP, links of quiclab the IP packet.",
-            ),
-            Assumption(
-                "A queue holds the bytes of its time at the rate of the test, and a packet more.",
-                "picoquic limits the delay of a packet when it arrives, so that the bytes change with the rate.",
-            ),
-            Assumption(
-                "CUBIC leaves slow start as in picoquic; all else is lab-quic with the profile rfc9002.",
-                "picoquic's profile is of 2020, the published runs are of 2026. Chosen after a look at results with "
-                "rfc9002 alone, with that profile, and with HyStart++; no choice is best in all tests.",
-            ),
-            Assumption(
-                "A connection in the background with the name bbr has BBR version 3.",
-                "picoquic's is after an earlier version of draft-ietf-ccwg-bbr, with changes of its own.",
-            ),
-        ),
+        assumptions=assumed(__file__, "picoquic"),
         limits=(
             "The tests with ECN, media and careful resume are left out; `slow_start/satellite` has the last.",
             "picoquic differs in acknowledgements, pacing and loss detection, not in congestion control alone.",

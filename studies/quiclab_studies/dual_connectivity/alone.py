@@ -9,6 +9,7 @@ from quiclab.result import RunResult
 from quiclab.scenario.quantity import bits_per_second
 from quiclab.study import Changes, Engine, Factor, Figure, Measures, Metric, Model, Study, Table, Value, Variant
 from quiclab.study.published import csv_rows
+from quiclab_studies.declarations import batch_factor
 from quiclab_studies.dual_connectivity.common import (
     CONFIGURATIONS,
     ENGINES,
@@ -18,7 +19,6 @@ from quiclab_studies.dual_connectivity.common import (
     QUEUE_300,
     REFERENCE,
     THESIS,
-    VARIANT_RUNS,
     VARIANTS,
     delays,
     describe,
@@ -30,9 +30,9 @@ from quiclab_studies.dual_connectivity.common import (
     rates,
     split,
     split_by_ratio,
+    variant,
 )
 from quiclab_studies.dual_connectivity.model import estimate
-from quiclab_studies.split_bearer import batch_factor
 
 RATIOS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
 SHARES = tuple(range(0, 101, 10))
@@ -216,12 +216,11 @@ EXACT_SPLIT = Variant(
     runs=3,
 )
 
-NO_PACER = Variant(
+NO_PACER = variant(
     "no_pacer",
     "QUIC without pacer",
     "Some experiments were repeated with aioquic's pacer switched off.",
     no_pacer,
-    runs=VARIANT_RUNS,
 )
 
 
@@ -234,24 +233,22 @@ def printed_spread(changes: Changes) -> Changes:
     return edited
 
 
-PRINTED_SPREAD = Variant(
+PRINTED_SPREAD = variant(
     "spread_1ms",
     "delays with a deviation of 1 ms",
     "The text says a tenth of the mean, the only printed command has 1 ms: with a tenth, QUIC differs from run to run "
     "by several Mbit/s, without any by a tenth of one. A ping through the testbed's link would decide.",
     printed_spread,
-    runs=VARIANT_RUNS,
 )
 
 
 def better_link(link: int, quantity: str) -> Variant:
     """Return the download over one link alone, through the same proxies: that which is better at all ratios."""
-    return Variant(
+    return variant(
         "better_link",
         f"link {link} alone",
         f"Single connectivity on the link with the {quantity}: what the bearer has to beat.",
         {"bearers.dc.shares": [100, 0] if link == 1 else [0, 100]},
-        runs=VARIANT_RUNS,
     )
 
 
@@ -280,10 +277,9 @@ ALONE = (
     experiment(
         "batch_size",
         "batch size",
-        "Half a batch of packets goes to link 1, the other half to link 2. Published: up to about 250 packets a "
-        "batch the "
-        "queues of the links bridge the pauses; beyond, the links take turns, and at 500 a third of the throughput is "
-        "lost.",
+        "Half a batch of packets goes to link 1, the other half to link 2. Published: up to about 250 packets a batch "
+        "the queues of the links bridge the pauses; beyond, the links take turns, and at 500 a third of the throughput "
+        "is lost.",
         BATCH,
         table("5.3", "5_03_batch_size"),
         f"{THESIS}, Fig. 5.5; {PAPER}, Fig. 4a",
@@ -294,9 +290,8 @@ ALONE = (
     experiment(
         "share",
         "share of the links",
-        "Of each batch of 100 packets a share goes to link 1 and the rest to link 2. Published: with equal links "
-        "the even "
-        "split nearly doubles the throughput of one link; each step away from it costs, the first ones most.",
+        "Of each batch of 100 packets a share goes to link 1 and the rest to link 2. Published: with equal links the "
+        "even split nearly doubles the throughput of one link; each step away from it costs, the first ones most.",
         SHARE,
         table("5.4", "5_04_dc_ratio"),
         f"{THESIS}, Fig. 5.9; {PAPER}, Fig. 7a",

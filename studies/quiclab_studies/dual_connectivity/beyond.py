@@ -5,26 +5,21 @@ packets here, as RLC does, so that what reorders is the split alone.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any, cast
 
 from quiclab.result import RunResult
 from quiclab.study import (
-    Assumption,
     Changes,
     Configuration,
-    Design,
     Engine,
     Factor,
     Figure,
     Measures,
     Metric,
-    Presentation,
     Study,
     Value,
 )
-from quiclab_studies.dual_connectivity import common
 from quiclab_studies.dual_connectivity.alone import EXPIRIES
 from quiclab_studies.dual_connectivity.common import (
     ASSUMPTIONS,
@@ -34,13 +29,16 @@ from quiclab_studies.dual_connectivity.common import (
     PROXIES_MS,
     SOURCE,
     client,
+    design,
     file_over,
     loss,
+    presentation,
     quic_flow,
     split_by_ratio,
 )
 from quiclab_studies.dual_connectivity.fairness import FLOW, delivered_mbps, metrics
 from quiclab_studies.dual_connectivity.lte import FILE, MARK
+from quiclab_studies.remarks import assumed
 
 RUNS = 5
 SECONDS = 60
@@ -147,14 +145,7 @@ NETWORK = Factor("network", "network", "Links", "", tuple(NETWORKS), lambda name
 
 BEYOND_ASSUMPTIONS = (
     *ASSUMPTIONS,
-    Assumption(
-        "Links keep the order of their packets.",
-        "RLC delivers in order; what reorders is the split alone, not the jitter.",
-    ),
-    Assumption(
-        "Links report every 5 ms with 1 ms of delay; with flow control they ask for 15 ms of data.",
-        "TS 38.425 leaves interval and size to the network.",
-    ),
+    *assumed(__file__, "beyond"),
 )
 
 
@@ -254,21 +245,38 @@ SINGLE = Metric("single_connectivity_mbps", "Both flows with single connectivity
 _main, *_further = metrics(delivered_mbps)
 
 
-design = partial(common.design, engines=ENGINES, engine_changes=single, runs=RUNS)
-measures = partial(Measures, metric=ALONE, further=(EXPIRIES,))
-presentation = partial(common.presentation, source=f"quiclab, on the links of {SOURCE}", assumptions=BEYOND_ASSUMPTIONS)
-
-
-def experiment(name: str, *, design: Design, measures: Measures, presentation: Presentation) -> Study:
+def experiment(
+    name: str,
+    title: str,
+    abstract: str,
+    *,
+    configurations: tuple[Configuration, ...],
+    factors: tuple[Factor, ...],
+    engine_changes: Callable[[str], Changes] = single,
+    metric: Metric = ALONE,
+    further: tuple[Metric, ...] = (EXPIRIES,),
+) -> Study:
     """Return an experiment without a publication, with a figure of its metric over its first factor."""
-    factor = design.factors[0]
-    title = f"{measures.metric.label} over the {factor.label.lower()}"
-    shown = replace(
-        presentation,
-        title=f"Dual Connectivity, beyond the papers: {presentation.title}",
-        figures=(Figure(title, "not published", factor.name, "Mean and standard deviation over the runs."),),
+    factor = factors[0]
+    over = f"{metric.label} over the {factor.label.lower()}"
+    return Study(
+        f"dual_connectivity/beyond_{name}",
+        design(
+            configurations=configurations,
+            factors=factors,
+            engines=ENGINES,
+            engine_changes=engine_changes,
+            runs=RUNS,
+        ),
+        Measures(metric=metric, further=further),
+        presentation(
+            title=f"Dual Connectivity, beyond the papers: {title}",
+            abstract=abstract,
+            source=f"quiclab, on the links of {SOURCE}",
+            figures=(Figure(over, "not published", factor.name, "Mean and standard deviation over the runs."),),
+            assumptions=BEYOND_ASSUMPTIONS,
+        ),
     )
-    return Study(f"dual_connectivity/beyond_{name}", design, measures, shown)
 
 
 TEN = CHOICES["batches_10"]
@@ -276,98 +284,62 @@ TEN = CHOICES["batches_10"]
 BEYOND = (
     experiment(
         "splitters",
-        design=design(
-            configurations=SPLITS,
-            factors=(NETWORK,),
-        ),
-        measures=measures(),
-        presentation=presentation(
-            title="splitters",
-            abstract="Throughput by splitter, batch and timer on links of unequal rate, delay and loss.",
-        ),
+        "splitters",
+        "Throughput by splitter, batch and timer on links of unequal rate, delay and loss.",
+        configurations=SPLITS,
+        factors=(NETWORK,),
     ),
     experiment(
         "fairness",
-        design=design(
-            configurations=(*SPLITS, *ABOVE[:2]),
-            factors=(NETWORK, FLOW),
-            engine_changes=with_competing_flows,
-        ),
-        measures=measures(
-            metric=_main,
-            further=(*_further, SINGLE),
-        ),
-        presentation=presentation(
-            title="splitters with competing single-connectivity flows",
-            abstract="The same choices with a flow of single connectivity on each link: impact of the gain on "
-            "competing flows.",
-        ),
+        "splitters with competing single-connectivity flows",
+        "The same choices with a flow of single connectivity on each link: impact of the gain on competing flows.",
+        configurations=(*SPLITS, *ABOVE[:2]),
+        factors=(NETWORK, FLOW),
+        engine_changes=with_competing_flows,
+        metric=_main,
+        further=(*_further, SINGLE),
     ),
     experiment(
         "timer",
-        design=design(
-            configurations=(
-                linked("equal", "equal links", NETWORKS["20 + 20 Mbit/s"], TEN),
-                linked("delays", "10 and 40 ms", NETWORKS["10 + 40 ms"], TEN),
-                linked("loss", "0.1 % loss", NETWORKS["0.1 % loss"], TEN),
-            ),
-            factors=(Factor("timer", "t_reordering", "t-Reordering", "", TIMERS, timer),),
+        "t-Reordering",
+        "How long the receiver should wait: a short wait gives overtaken packets up, a long one stalls at each loss.",
+        configurations=(
+            linked("equal", "equal links", NETWORKS["20 + 20 Mbit/s"], TEN),
+            linked("delays", "10 and 40 ms", NETWORKS["10 + 40 ms"], TEN),
+            linked("loss", "0.1 % loss", NETWORKS["0.1 % loss"], TEN),
         ),
-        measures=measures(),
-        presentation=presentation(
-            title="t-Reordering",
-            abstract="How long the receiver should wait: a short wait gives overtaken packets up, a long one stalls "
-            "at each loss.",
-        ),
+        factors=(Factor("timer", "t_reordering", "t-Reordering", "", TIMERS, timer),),
     ),
     experiment(
         "duplication",
-        design=design(
-            configurations=(
-                linked("loss_01", "0.1 % loss", NETWORKS["0.1 % loss"], TEN),
-                linked("loss_1", "1 % loss", NETWORKS["1 % loss"], TEN),
-                linked("loss_5", "5 % loss", Network(loss_percent=5.0), TEN),
-            ),
-            factors=(
-                Factor("copies", "duplication_percent", "Packets sent over both links", "%", DUPLICATIONS, copies),
-            ),
+        "partial duplication",
+        "A share of the packets goes over both links: capacity for losses.",
+        configurations=(
+            linked("loss_01", "0.1 % loss", NETWORKS["0.1 % loss"], TEN),
+            linked("loss_1", "1 % loss", NETWORKS["1 % loss"], TEN),
+            linked("loss_5", "5 % loss", Network(loss_percent=5.0), TEN),
         ),
-        measures=measures(),
-        presentation=presentation(
-            title="partial duplication",
-            abstract="A share of the packets goes over both links: capacity for losses.",
-        ),
+        factors=(Factor("copies", "duplication_percent", "Packets sent over both links", "%", DUPLICATIONS, copies),),
     ),
     experiment(
         "multipath",
-        design=design(
-            configurations=(SPLITS[0], SPLITS[-1], *ABOVE),
-            factors=(NETWORK,),
-        ),
-        measures=measures(
-            further=(),
-        ),
-        presentation=presentation(
-            title="the split below and above",
-            abstract="Dual Connectivity against Multipath QUIC with uncoupled and coupled control on the same links.",
-        ),
+        "the split below and above",
+        "Dual Connectivity against Multipath QUIC with uncoupled and coupled control on the same links.",
+        configurations=(SPLITS[0], SPLITS[-1], *ABOVE),
+        factors=(NETWORK,),
+        further=(),
     ),
     experiment(
         "bbr",
-        design=design(
-            configurations=tuple(
-                Configuration(
-                    f"{control}_{name}", f"{label}, {CHOICES[name].label}", controlled(control, CHOICES[name].changes())
-                )
-                for name in (PUBLISHED, "flow_control")
-                for control, label in (("newreno", "NewReno"), ("cubic", "CUBIC"), ("bbr-chromium", "BBR"))
-            ),
-            factors=(NETWORK,),
+        "BBR",
+        "NewReno, CUBIC and BBR over the published bearer and over flow control.",
+        configurations=tuple(
+            Configuration(
+                f"{control}_{name}", f"{label}, {CHOICES[name].label}", controlled(control, CHOICES[name].changes())
+            )
+            for name in (PUBLISHED, "flow_control")
+            for control, label in (("newreno", "NewReno"), ("cubic", "CUBIC"), ("bbr-chromium", "BBR"))
         ),
-        measures=measures(),
-        presentation=presentation(
-            title="BBR",
-            abstract="NewReno, CUBIC and BBR over the published bearer and over flow control.",
-        ),
+        factors=(NETWORK,),
     ),
 )

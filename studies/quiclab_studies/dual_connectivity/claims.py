@@ -16,7 +16,7 @@ from quiclab.result.stats import Statistic, relative_difference
 from quiclab.study import Study
 from quiclab.study.predicates import Reference, Vocabulary, term
 from quiclab_studies.dual_connectivity.alone import BATCHES, DUPLICATED_LOSSES, LOSSES, RATIOS, SHARES, SIZES_MB
-from quiclab_studies.dual_connectivity.explanations import ABLATIONS, EXPLANATIONS
+from quiclab_studies.remarks import remarks
 
 GROUP = "dual_connectivity"
 FILE = Path(__file__).parent / "reference" / "claims.yaml"
@@ -286,9 +286,6 @@ def grid() -> Sequence[dict[str, Any]]:
     ]
 
 
-SCOPES = {
-    "DC-69": "That both buffers give the same. That the speed of the client is the reason is not tested.",
-}
 NGTCP2_VERSION = """
 the source used ngtcp2 of draft 27, of a commit that is not published; the profile is of draft 32. What decides the
 claim is not in it: in the public history of 2020 the window does not grow above 2.89 times the highest delivery rate
@@ -296,9 +293,7 @@ times the smallest RTT, CUBIC rounds K down to whole seconds, and the pacer that
 """
 UNTESTED = dict.fromkeys(("DC-70", "DC-71", "DC-72", "DC-76", "DC-77", "DC-78"), NGTCP2_VERSION)
 """Claims on how fast ngtcp2 is, which rest on its window and its pacer."""
-REFERENCE = Reference(
-    FILE, Names, PLACES, untested=UNTESTED, scopes=SCOPES, explanations=EXPLANATIONS, ablations=ABLATIONS
-)
+REFERENCE = Reference(FILE, Names, PLACES, untested=UNTESTED, **remarks(Path(__file__).with_name("claims.toml")))
 
 
 def with_claims(study: Study, *, synthetic: bool = False, problem: str = "") -> Study:

@@ -8,9 +8,10 @@ from quiclab.errors import expected_got, shown
 from quiclab.lane.job import SYSCTLS
 from quiclab.lane.run import Lane
 from quiclab.scenario.quantity import byte_count, parse
-from quiclab.study import Assumption, Changes, Configuration, Design, Engine, Presentation, Value, Variant
+from quiclab.study import Changes, Configuration, Design, Engine, Presentation, Value, Variant
 from quiclab.study.ran import implementation, option_bytes
 from quiclab_studies.hosts import AIOQUIC_DATAGRAM
+from quiclab_studies.remarks import assumed
 
 THESIS = "thesis"
 PAPER = "paper"
@@ -236,68 +237,7 @@ def loss(percent: Value) -> Changes:
     return {f"links.{link}.loss": f"{percent} %" for link in ("down1", "down2")} if float(percent) else {}
 
 
-ASSUMPTIONS = (
-    Assumption(
-        "QUIC is lab-quic with the profile aioquic-0.8.8 and NewReno at both ends: datagrams of 1280 bytes, a first "
-        "window of ten of them.",
-        "The sources speak draft 27, which is that of aioquic 0.8.8; recovery and congestion control of 0.8.8 and "
-        "0.9.0 "
-        "are the same bytes. The values are those of its sample log.",
-    ),
-    Assumption(
-        "The server has the certificate of aioquic's examples, an RSA key of 3072 bits.",
-        "The sources do not name one. Its length matters: each packet of the handshake that is acknowledged lets the "
-        "window grow, and so moves the rounds of slow start within a batch.",
-    ),
-    Assumption(
-        "TCP is lab-tcp with Reno, the profiles of the testbed's kernels (server 5.3, client 4.15), HTTP/2 over TLS "
-        "1.3, and segments of 1280 bytes, options included.",
-        "The sources name the kernels and clamp the segment size.",
-    ),
-    Assumption(
-        "TCP starts with metrics that an earlier run left in its kernel (warm start): slow-start threshold, RTT, "
-        "reordering.",
-        "tcp_no_metrics_save is 0 by default and not mentioned; Linux up to 5.5 keeps the threshold of a "
-        "destination. Ten "
-        "runs between the same hosts start so, all but the first. The printed 10 MB (35.2 ± 0.06) have no overshoot: "
-        "this was looked for with the tables known. The variant first_run is without.",
-    ),
-    Assumption(
-        f"Receiving a datagram costs the QUIC client {AIOQUIC_DATAGRAM.replace('us', 'µs')} of CPU time.",
-        "The sources do not give a cost. 103 µs is the cost of a receiving call of one datagram in unmodified "
-        "aioquic's server in the kernel lane (`quiclab kernel host aioquic`); the client's was not measured. The value "
-        "was chosen with the tables known: over the batch sizes the default buffer has a skill of 0.88 at 35 µs, what "
-        "aioquic takes without system calls, and of 0.95 at 100 µs. Variants bound it.",
-    ),
-    Assumption(
-        "The socket buffer is charged as Linux does: each datagram counts with the buffer that holds it. Memory of "
-        "read datagrams is returned in steps of a quarter of the buffer.",
-        "The sources name the kernel parameter (rmem_default 212992 or 33554432 bytes), which is in these units. The "
-        "client's kernel 4.15.0-74 has commit 0d4a6608f68c and not its revert of January 2020. That was looked for "
-        "with the tables known, whose tail of the default buffer it explains. The variant memory_at_once is without.",
-    ),
-    Assumption(
-        "The queue of each downlink holds exactly 100 packets, the one in service included; the delay follows it and "
-        "has no separate limit.",
-        "That is how the kernels of the testbed applied the printed limit of the rate stage.",
-    ),
-    Assumption(
-        "Links serialise the IP packet and 14 bytes of Ethernet header.",
-        "The published emulation shapes by the length that includes the Ethernet header.",
-    ),
-    Assumption(
-        "Delays are normal with a deviation of a tenth of the mean for each packet, and packets overtake one another.",
-        "This is the printed command for 10 ms, and the printed rule for other delays; it holds for the uplink, too.",
-    ),
-    Assumption(
-        "The two proxies delay each downlink packet by 2 ms together, and cost nothing else.",
-        "All experiments ran through them; Table 5.1 has 58.07 ms with and 56.01 ms without.",
-    ),
-    Assumption(
-        "A share of s % sends the first s packets of a batch of 100 over link 1 and the others over link 2.",
-        "From the description of the proxy: a counter runs through the batch.",
-    ),
-)
+ASSUMPTIONS = assumed(__file__, "common", aioquic_datagram=AIOQUIC_DATAGRAM.replace("us", "µs"))
 
 LIMITS = (
     "Radio and MAC are not modelled: Dual Connectivity is the packet layer only.",
@@ -311,70 +251,63 @@ presentation = partial(Presentation, source=SOURCE, assumptions=ASSUMPTIONS, lim
 
 VARIANT_RUNS = 5
 """Runs of other readings: as many as a verdict on an ablation needs."""
+variant = partial(Variant, runs=VARIANT_RUNS)
+"""Another reading, with as many."""
 VARIANTS = (
-    Variant(
+    variant(
         "slow_receiver",
         "300 µs per datagram",
         "At the rate of both links a process has 290 µs for a datagram: the slowest that the large buffer admits.",
         of_client(receive_datagram="300 us"),
-        runs=VARIANT_RUNS,
     ),
-    Variant(
+    variant(
         "fast_receiver",
         "35 µs per datagram",
         "Cost per packet in aioquic without system calls.",
         of_client(receive_datagram="35 us"),
-        runs=VARIANT_RUNS,
     ),
-    Variant(
+    variant(
         "memory_at_once",
         "socket memory free when read",
         "Kernels before 4.10, and nearly so those from 5.5 on.",
         of_client(memory_return="at_once"),
-        runs=VARIANT_RUNS,
     ),
-    Variant(
+    variant(
         "first_run",
         "TCP without metrics of a run before",
         "Hosts that were started afresh, or tcp_no_metrics_save = 1.",
         first_run,
-        runs=VARIANT_RUNS,
     ),
-    Variant(
+    variant(
         "queue_81",
         "81 packets of queue",
         "The rest of `limit 100` in kernels since 6.12, which also count packets in the delay stage.",
         {"links.down1.queue.packets": 81, "links.down2.queue.packets": 81},
-        runs=VARIANT_RUNS,
     ),
-    Variant(
+    variant(
         "timer_190",
         "t-Reordering 190 ms",
         "The 200 ms counted from when the missing packet would have come, not from the first one after the gap.",
         {"bearers.dc.reordering.timer": "190 ms"},
-        runs=VARIANT_RUNS,
     ),
-    Variant(
+    variant(
         "free_proxies",
         "proxies without delay",
         "Section 4.1 of the paper has about 1 ms for both proxies, its section 4.3 2 ms.",
         {"links.proxies.delay": "0 ms"},
-        runs=VARIANT_RUNS,
     ),
-    Variant(
+    variant(
         "no_jitter",
         "constant delays",
         "The printed 1 ms is left out in two of the experiments; here everywhere.",
         without_jitter,
-        runs=VARIANT_RUNS,
     ),
 )
-QUEUE_300 = Variant(
+QUEUE_300 = variant(
     "queue_300",
     "queues of 300 packets",
     "An ablation: queues that hold half a batch of 500, and do not overflow.",
     {"links.down1.queue.packets": 300, "links.down2.queue.packets": 300},
-    runs=VARIANT_RUNS,
 )
 """Of the studies over the batch size."""
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from quiclab.result import RunResult
-from quiclab.study import Assumption, Changes, Engine, Factor, Figure, Measures, Metric, Study, Table, Value, Variant
+from quiclab.study import Changes, Engine, Factor, Figure, Measures, Metric, Study, Table, Value, Variant
 from quiclab.study.criteria import Criterion
 from quiclab.study.published import read_published
 from quiclab_studies.dual_connectivity.alone import (
@@ -38,6 +38,8 @@ from quiclab_studies.dual_connectivity.common import (
     presentation,
     quic_flow,
 )
+from quiclab_studies.reductions import jain, series
+from quiclab_studies.remarks import assumed
 
 SECONDS = 180
 SHARE_LIMIT = 2.0
@@ -63,12 +65,6 @@ def interface_mbps(result: RunResult, flow: Value) -> float:
     """Rate of a flow over both links with duplicates [Mbit/s of IP packets], as measured by the sources."""
     received = result.elements[f"{flow}.egress"]["received"]["bytes"]
     return float(8 * received / result.network_time_s / 1e6)
-
-
-def jain(values: Sequence[float]) -> float:
-    """Jain's index of throughputs: (sum)² / (n · sum of squares)."""
-    squares = math.fsum(value * value for value in values)
-    return math.fsum(values) ** 2 / (len(values) * squares) if squares else math.nan
 
 
 Rate = Callable[[RunResult, Value], float]
@@ -127,15 +123,7 @@ UNIQUE = Metric("unique_mbps", "Rate without copies", "Mbit/s", unique_mbps, of=
 FLOW = Factor("flow", "flow", "Flow", "", FLOWS, None)
 FAIRNESS_ASSUMPTIONS = (
     *ASSUMPTIONS,
-    Assumption(
-        "All flows start at the same time, and the whole 180 s count.",
-        "The sources do not give the order of starts, and say that the first 180 s count.",
-    ),
-    Assumption(
-        "The flows of single connectivity are numbered and put in order by proxies of their own; all uplinks use "
-        "link 1.",
-        "The sources run them through the proxies, and shape the uplink of link 1 only.",
-    ),
+    *assumed(__file__, "fairness"),
 )
 FAIRNESS_VARIANTS = (
     Variant(
@@ -309,10 +297,7 @@ def describe_run(scenario: Mapping[str, object], labels: Mapping[str, Value]) ->
 
 def per_second_mbps(result: RunResult, flow: str) -> list[float]:
     """Rate of a flow behind the client's proxy, second by second [Mbit/s of IP packets]."""
-    rows = result.series.filter(
-        (result.series["element"] == f"{flow}.egress") & (result.series["metric"] == "sent_bytes")
-    )
-    values = rows.sort("time_s")["value"].to_list()
+    values = series(result, f"{flow}.egress", "sent_bytes").sort("time_s")["value"].to_list()
     return [8 * (after - before) / 1e6 for before, after in itertools.pairwise(values)]
 
 

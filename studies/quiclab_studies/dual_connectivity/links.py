@@ -176,13 +176,3 @@ def early_overflow(links: list[Link], queue_packets: float) -> tuple[float, floa
         if queue_packets < excess < math.inf:
             found = min(found, (queue_packets + link.pipe_packets, min(1.0, 2 * (excess - queue_packets) / excess)))
     return found
-
-
-def largest_batch_packets(queue_packets: float, pipe_packets: float, share: float = 0.5) -> float:
-    """Return the maximum batch that one queue always holds: (Q + mu D) / s [packets]."""
-    return (queue_packets + pipe_packets) / share
-
-
-def smallest_queue_packets(batch_packets: float, pipe_packets: float, share: float = 0.5) -> float:
-    """Return the minimum queue for a batch [packets]: s B - mu D, at least 1; see `largest_batch_packets`."""
-    return max(1.0, share * batch_packets - pipe_packets)

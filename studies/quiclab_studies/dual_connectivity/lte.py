@@ -6,10 +6,11 @@ from pathlib import Path
 
 from quiclab.errors import RequestError
 from quiclab.sources.traces import installed
-from quiclab.study import Assumption, Changes, Configuration, Engine, Study, Table
+from quiclab.study import Changes, Configuration, Engine, Study, Table
 from quiclab_studies.dual_connectivity.alone import ALONE
 from quiclab_studies.dual_connectivity.common import CONFIGURATIONS, PAPER, THESIS
 from quiclab_studies.dual_connectivity.ngtcp2 import CONFIGURATIONS as NGTCP2
+from quiclab_studies.remarks import assumed
 
 NAMES = ("batch_size", "share", "delay_ratio_low", "delay_ratio_high", "loss", "loss_duplicated")
 
@@ -59,10 +60,7 @@ def over_lte(study: Study) -> Study:
         figures=figures,
         assumptions=(
             *shown.assumptions,
-            Assumption(
-                "Both downlinks follow the trace from its start, in steps, and start again at its end.",
-                "Step, start and what happens at the end of the trace are not given.",
-            ),
+            *assumed(__file__, "lte"),
         ),
         views=(),
     )

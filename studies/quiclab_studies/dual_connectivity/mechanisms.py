@@ -19,9 +19,9 @@ from quiclab.study import (
     Study,
     Table,
     Value,
-    Variant,
 )
 from quiclab.study.published import csv_rows
+from quiclab_studies.declarations import batch_factor
 from quiclab_studies.dual_connectivity.alone import DROPS, EXPIRIES, THROUGHPUT
 from quiclab_studies.dual_connectivity.common import (
     ASSUMPTIONS,
@@ -33,7 +33,6 @@ from quiclab_studies.dual_connectivity.common import (
     PAPER,
     REFERENCE,
     THESIS,
-    VARIANT_RUNS,
     alone,
     client,
     design,
@@ -45,10 +44,11 @@ from quiclab_studies.dual_connectivity.common import (
     quic_flow,
     split,
     tcp_flow,
+    variant,
     without_jitter,
 )
-from quiclab_studies.dual_connectivity.fairness import FAIRNESS_ASSUMPTIONS, SECONDS, jain, per_second_mbps
-from quiclab_studies.split_bearer import batch_factor
+from quiclab_studies.dual_connectivity.fairness import FAIRNESS_ASSUMPTIONS, SECONDS, per_second_mbps
+from quiclab_studies.reductions import jain, mean, series
 
 SPREAD = "Mean and standard deviation."
 TIMER_SLACK = {"mean": "0.7 ms", "deviation": "0.3 ms", "distribution": "normal"}
@@ -187,12 +187,11 @@ PROXY = Study(
         engines=ENGINES[:3],
         engine_changes=lambda engine: {**alone(engine), "record.series_interval": "100 ms"},
         variants=(
-            Variant(
+            variant(
                 "unordered",
                 "proxies that do not put packets in order",
                 "An ablation: the delay of the proxies without their stalls.",
                 unordered,
-                runs=VARIANT_RUNS,
             ),
         ),
     ),
@@ -263,7 +262,7 @@ def link_rates(result: RunResult, link: str) -> list[float]:
     Empty if the stack does not report the end of the handshake.
     """
     start = float(result.flows["dc"].sender.get("handshake_complete_ms", math.nan)) / 1e3
-    rows = result.series.filter((result.series["element"] == link) & (result.series["metric"] == "sent_bytes"))
+    rows = series(result, link, "sent_bytes")
     bytes_at = dict(zip(rows["time_s"].to_list(), rows["value"].to_list(), strict=True))
     times = [time for time in bytes_at if start <= time <= start + FIRST_S + BIN_S]
     counts = [bytes_at[after] - bytes_at[before] for before, after in itertools.pairwise(times)]
@@ -284,11 +283,6 @@ def utilisation(result: RunResult, link: str) -> float:
 def bins_at_capacity(result: RunResult, link: str) -> float:
     """Share of the bins in which a link carries 95 % of its rate or more."""
     return mean([rate >= AT_CAPACITY for rate in link_rates(result, link)])
-
-
-def mean(values: Sequence[float]) -> float:
-    """Arithmetic mean; NaN of nothing."""
-    return math.fsum(values) / len(values) if values else math.nan
 
 
 def monitored_configuration(name: str, label: str, changes: Changes) -> Configuration:
@@ -314,12 +308,11 @@ UTILISATION = Study(
             "record.series_interval": "10 ms",
         },
         variants=(
-            Variant(
+            variant(
                 "queue_50",
                 "queues of 50 packets",
                 "An ablation: queues that do not bridge the pauses of a batch.",
                 {"links.down1.queue.packets": 50, "links.down2.queue.packets": 50},
-                runs=VARIANT_RUNS,
             ),
         ),
     ),
@@ -408,9 +401,7 @@ PAIRS = Study(
         ),
         engines=(Engine("lab-quic"), Engine("quinn", runs=3)),
         engine_changes=lambda engine: {"flows.first.stack": engine},
-        variants=(
-            Variant("no_pacer", "QUIC without pacer", "An ablation: what pacing makes.", no_pacer, runs=VARIANT_RUNS),
-        ),
+        variants=(variant("no_pacer", "QUIC without pacer", "An ablation: what pacing makes.", no_pacer),),
     ),
     measures=Measures(
         metric=Metric("jfi", "Jain's fairness index", "", pair_jfi),

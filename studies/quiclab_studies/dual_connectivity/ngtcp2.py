@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from quiclab.study import Assumption, Changes, Configuration, Engine, Figure, Measures, Study, Table, Variant
+from quiclab.study import Changes, Configuration, Engine, Figure, Measures, Study, Table, Variant
 from quiclab_studies.dual_connectivity.alone import ALONE, DROPS, EXPIRIES, THROUGHPUT
 from quiclab_studies.dual_connectivity.common import (
     ASSUMPTIONS,
@@ -25,21 +25,19 @@ from quiclab_studies.dual_connectivity.common import (
 from quiclab_studies.dual_connectivity.common import NGTCP2 as PROGRAMS
 from quiclab_studies.dual_connectivity.fairness import FAIRNESS, three
 from quiclab_studies.hosts import C_DATAGRAM, C_SEND_CALL
+from quiclab_studies.remarks import assumed
 
 CONTROLS = {"newreno": "NewReno", "cubic": "CUBIC"}
 ENGINES = (Engine("lab-quic"),)
 WITH_PROGRAMS = ("batch_size", "delay_ratio_high")
 
 NGTCP2_ASSUMPTIONS = (
-    Assumption(
-        f"ngtcp2 is lab-quic with the profile {PROFILES['ngtcp2']}.",
-        "The commit is not given; the thesis of June 2020 used draft 27, whose window and CUBIC differ (source of the "
-        "profile): claims that rest on them are not tested. A variant has the version of 2022.",
-    ),
-    Assumption(
-        f"Receiving a datagram costs its client {C_DATAGRAM.replace('us', 'µs')}.",
-        f"A system call of {C_SEND_CALL.replace('us', 'µs')}, as in the pacing study, and the decryption of 1280 bytes "
-        "(assumed). What the server takes to send is left out: links leave it many times as long.",
+    *assumed(
+        __file__,
+        "ngtcp2",
+        profile=PROFILES["ngtcp2"],
+        c_datagram=C_DATAGRAM.replace("us", "µs"),
+        c_send_call=C_SEND_CALL.replace("us", "µs"),
     ),
     *ASSUMPTIONS[2:3],
     *ASSUMPTIONS[4:],

@@ -13,6 +13,7 @@ from quiclab_studies.dual_connectivity.common import FLOWS, LARGE_BUFFER, PAPER,
 from quiclab_studies.dual_connectivity.event import draw as reordering_event
 from quiclab_studies.dual_connectivity.fairness import per_second_mbps
 from quiclab_studies.dual_connectivity.mechanisms import FIRST_S, LINK_MBPS, link_rates
+from quiclab_studies.reductions import series
 
 Results = Mapping[str, RunResult]
 
@@ -63,8 +64,8 @@ def windows(results: Results) -> alt.TopLevelMixin:
     """Draw window, data in flight and threshold of the sender, and below them the queues of both links."""
 
     def line(result: RunResult, element: str, metric: str, unit: float) -> list[tuple[float, float]]:
-        rows = result.series.filter((result.series["element"] == element) & (result.series["metric"] == metric))
-        return [(time, value / unit) for time, value in rows.select("time_s", "value").iter_rows()]
+        rows = series(result, element, metric).select("time_s", "value").iter_rows()
+        return [(time, value / unit) for time, value in rows]
 
     shown = []
     for label, result in results.items():

@@ -11,9 +11,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from quiclab.analysis.pacing.runs.queueing import spacing_and_queue
-from quiclab.study import Assumption, Changes, Configuration, Design, Engine, Factor, Measures, Metric, Value
+from quiclab.study import Changes, Configuration, Design, Engine, Factor, Measures, Metric, Value
+from quiclab_studies.declarations import kept_metric
 from quiclab_studies.pacing import metrics
 from quiclab_studies.pacing.common import SCENARIO
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -118,42 +120,32 @@ def network(rate_mbps: int = RATE_MBPS, seconds: int = SECONDS) -> dict[str, obj
 # --- metrics
 
 
-def from_kept(name: str, label: str, unit: str) -> Metric:
-    """Return a number that was kept of each run."""
-    return Metric(name, label, unit, lambda result: as_number(result.data["kept"].get(name)))
-
-
-def as_number(value: object) -> float:
-    """Return a number; NaN where there is none."""
-    return float("nan") if value is None else float(value)  # type: ignore[arg-type]
-
-
 def goodput_mbps(result: RunResult) -> float:
     """Goodput of all flows together, of the whole run [Mbit/s]."""
     return sum(flow.delivered_bytes for flow in result.flows.values()) * 8e-6 / result.network_time_s
 
 
 GOODPUT = Metric("goodput_mbps", "Goodput", "Mbit/s", goodput_mbps)
-LOSS = Metric("loss_percent", "Packets lost", "%", lambda result: 100 * as_number(result.data["kept"].get("loss_rate")))
-SOJOURN = from_kept("sojourn_mean_ms", "Mean time in the bottleneck", "ms")
-SOJOURN_P95 = from_kept("sojourn_p95_ms", "95 % of the packets: time in the bottleneck", "ms")
-STARTUP_LOST = from_kept("startup_lost_packets", "Packets lost in the first 5 s", "")
-BURSTY = from_kept("bursty_share", "Packets in bursts of two or more", "")
-VARIATION = from_kept("variation", "Coefficient of variation of the intervals", "")
-BURST = from_kept("burst_packets", "Packets in a burst", "")
-BURST_P99 = from_kept("burst_p99_packets", "Packets in a burst, 99 % quantile", "")
-CLOCKED = from_kept("ack_clocked", "Bursts that answer an ACK, beyond chance", "")
+LOSS = kept_metric("loss_percent", "Packets lost", "%", "loss_rate", factor=100)
+SOJOURN = kept_metric("sojourn_mean_ms", "Mean time in the bottleneck", "ms")
+SOJOURN_P95 = kept_metric("sojourn_p95_ms", "95 % of the packets: time in the bottleneck", "ms")
+STARTUP_LOST = kept_metric("startup_lost_packets", "Packets lost in the first 5 s", "")
+BURSTY = kept_metric("bursty_share", "Packets in bursts of two or more", "")
+VARIATION = kept_metric("variation", "Coefficient of variation of the intervals", "")
+BURST = kept_metric("burst_packets", "Packets in a burst", "")
+BURST_P99 = kept_metric("burst_p99_packets", "Packets in a burst, 99 % quantile", "")
+CLOCKED = kept_metric("ack_clocked", "Bursts that answer an ACK, beyond chance", "")
 """With the windows of the bottleneck's spacing (`quiclab.analysis.pacing.runs.windows`), NaN where its rate changes;
 the next three have fixed ones."""
-BURSTY_FIXED = from_kept("bursty_share_fixed", f"Packets in bursts of two or more {metrics.GAP}", "")
-BURST_FIXED = from_kept("burst_packets_fixed", f"Packets in a burst {metrics.GAP}", "")
-CLOCKED_FIXED = from_kept("ack_clocked_fixed", metrics.CLOCKED_FIXED.label, "")
+BURSTY_FIXED = kept_metric("bursty_share_fixed", f"Packets in bursts of two or more {metrics.GAP}", "")
+BURST_FIXED = kept_metric("burst_packets_fixed", f"Packets in a burst {metrics.GAP}", "")
+CLOCKED_FIXED = kept_metric("ack_clocked_fixed", metrics.CLOCKED_FIXED.label, "")
 FIXED = (BURSTY_FIXED, BURST_FIXED, CLOCKED_FIXED)
-COVERED = from_kept("packets_per_ack", "Packets per ACK", "")
-RETURNED = from_kept("returned_packets", "Packets on the way back, per packet sent", "")
-STARTUP = from_kept("startup_mbps", "Throughput of the first 5 s", "Mbit/s")
-SYNCHRONY = from_kept("synchrony", "Flows that lose in the same loss event", "")
-EVENTS = from_kept("loss_events", "Loss events", "")
+COVERED = kept_metric("packets_per_ack", "Packets per ACK", "")
+RETURNED = kept_metric("returned_packets", "Packets on the way back, per packet sent", "")
+STARTUP = kept_metric("startup_mbps", "Throughput of the first 5 s", "Mbit/s")
+SYNCHRONY = kept_metric("synchrony", "Flows that lose in the same loss event", "")
+EVENTS = kept_metric("loss_events", "Loss events", "")
 QUEUE_METRICS = (LOSS, SOJOURN, SOJOURN_P95, STARTUP, STARTUP_LOST, BURSTY, VARIATION, BURST, CLOCKED, *FIXED)
 
 
@@ -220,27 +212,7 @@ def sharing(control: str, **parts: object) -> Callable[[Value], Changes]:
     return changes
 
 
-ASSUMPTIONS = (
-    Assumption(
-        "20 Mbit/s and 50 ms behind a link of 10 Gbit/s; hosts have no cost; one flow of 30 s unless stated otherwise.",
-        "A bandwidth-delay product of 125 kB, 100 packets. Bursts arrive as the sender made them, and nothing but "
-        "transport and link is in the numbers.",
-    ),
-    Assumption(
-        "Each run has a separate round-trip time, from 47.5 to 52.5 ms; the delay of the return path varies by 0.05 "
-        "ms.",
-        "Nothing else is random: without it all runs of a setting were one run, and a difference between two pacers "
-        "could be that of a phase.",
-    ),
-    Assumption(
-        "Goodput is that of the whole run; losses, time in the bottleneck and bursts are those after the first 5 s.",
-        "Slow start loses hundreds of packets with any pacer; they have a number of their own.",
-    ),
-    Assumption(
-        "QUIC has the profile rfc9002, which has no HyStart; TCP is Linux 5.15 with HyStart.",
-        "Pacers are compared within a protocol: all else is equal there.",
-    ),
-)
+ASSUMPTIONS = assumed(__file__, "beyond")
 
 
 design = partial(Design, scenario=SCENARIO, engines=ENGINES, runs=RUNS, own_seeds=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quiclab.analysis.pacing.runs.queueing import releases
-from quiclab.study import Assumption, Configuration, Design, Factor, Measures, Metric, Presentation, Study
-from quiclab_studies.pacing.beyond import ENGINES, SENDERS, from_kept
+from quiclab.study import Configuration, Design, Factor, Measures, Metric, Presentation, Study
+from quiclab_studies.declarations import kept_metric
+from quiclab_studies.pacing.beyond import ENGINES, SENDERS
 from quiclab_studies.pacing.beyond_views import curves, figure
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from quiclab.result import RunResult
@@ -51,8 +53,8 @@ def dropped(result: RunResult) -> float:
 
 GOODPUT = Metric("goodput_mbps", "Goodput", "Mbit/s", goodput_mbps)
 DROPPED = Metric("dropped_percent", "Packets dropped by the links", "%", dropped)
-RELEASE = from_kept("release_packets", "Packets released together, mean over packets", "")
-RELEASE_P95 = from_kept("release_p95_packets", "Packets released together, 95 % of the packets", "")
+RELEASE = kept_metric("release_packets", "Packets released together, mean over packets", "")
+RELEASE_P95 = kept_metric("release_p95_packets", "Packets released together, 95 % of the packets", "")
 EXPIRIES = Metric(
     "timer_expiries",
     "Expiries of t-Reordering",
@@ -91,12 +93,6 @@ DUAL_CONNECTIVITY = Study(
             figure("Goodput over the batch", SPREAD, curves("batch", GOODPUT, EXPIRIES)),
             figure("Packets that PDCP delivers at one instant", SPREAD, curves("batch", RELEASE, RELEASE_P95)),
         ),
-        assumptions=(
-            Assumption(
-                "Links are those of the published testbed: 20 Mbit/s, 100 packets, 10 ms +- 1 ms, which reorders.",
-                "For comparison with those of `dual_connectivity/batch_size`.",
-            ),
-            Assumption("The client takes 35 us for a datagram and has a buffer of 32 MiB.", "As in the scenario."),
-        ),
+        assumptions=assumed(__file__, "beyond_bearer"),
     ),
 )

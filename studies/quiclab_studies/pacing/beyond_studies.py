@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from quiclab.study import Assumption, Configuration, Design, Factor, Measures, Presentation, Study, Variant
+from quiclab.study import Assumption, Configuration, Factor, Figure, Metric, Presentation, Study, Variant
 from quiclab_studies.pacing.beyond import (
     ASSUMPTIONS,
     BUFFERS_BDP,
@@ -41,6 +39,7 @@ from quiclab_studies.pacing.beyond import (
     sharing,
 )
 from quiclab_studies.pacing.beyond_views import curves, dots, figure
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -52,23 +51,38 @@ SPREAD = "Mean and standard deviation over the runs."
 
 def beyond(
     name: str,
+    title: str,
+    abstract: str,
     *,
-    design: Design,
-    measures: Measures,
-    presentation: Presentation,
+    configurations: tuple[Configuration, ...],
+    factors: tuple[Factor, ...],
+    further: tuple[Metric, ...],
+    figures: tuple[Figure, ...],
+    assumptions: tuple[Assumption, ...] = (),
+    variants: tuple[Variant, ...] = (),
+    runs: int = RUNS,
     changes: Mapping[str, object] | None = None,
 ) -> Study:
     """Return an experiment without a publication; `changes` are those of all engines, its assumptions further ones."""
     whole: Changes = {**network(), **(changes or {})}
-    shown = replace(
-        presentation,
-        title=f"What pacing buys: {presentation.title}",
-        assumptions=(*ASSUMPTIONS, *presentation.assumptions),
+    return Study(
+        f"pacing/beyond_{name}",
+        design(
+            configurations=configurations,
+            factors=factors,
+            engine_changes=lambda _: whole,
+            variants=variants,
+            runs=runs,
+        ),
+        measures(further=further),
+        Presentation(
+            title=f"What pacing buys: {title}",
+            abstract=abstract,
+            source="quiclab",
+            figures=figures,
+            assumptions=(*ASSUMPTIONS, *assumptions),
+        ),
     )
-    return Study(f"pacing/beyond_{name}", replace(design, engine_changes=lambda _: whole), measures, shown)
-
-
-presentation = partial(Presentation, source="quiclab")
 
 
 # --- pacers
@@ -115,42 +129,28 @@ QUIC = tuple(alone(name) for name in QUIC_SENDERS)
 TCP = tuple(alone(name) for name in SENDERS if name not in QUIC_SENDERS)
 PACERS = beyond(
     "pacers",
-    design=design(
-        configurations=QUIC,
-        factors=(buffers(*BUFFERS_BDP), RECEIVER),
-        variants=(NEWRENO,),
-    ),
-    measures=measures(
-        further=QUEUE_METRICS,
-    ),
-    presentation=presentation(
-        title="pacers and buffers",
-        abstract="One QUIC flow with CUBIC; the pacer, the buffer and how the receiver acknowledges are exchanged.",
-        figures=(
-            figure("Goodput and losses", SPREAD, curves("buffer", GOODPUT, LOSS, STARTUP_LOST, columns="acks")),
-            figure("Time in the bottleneck", SPREAD, curves("buffer", SOJOURN, SOJOURN_P95, columns="acks")),
-            figure("Spacing", SPREAD, curves("buffer", BURST, VARIATION, columns="acks")),
-        ),
+    "pacers and buffers",
+    "One QUIC flow with CUBIC; the pacer, the buffer and how the receiver acknowledges are exchanged.",
+    configurations=QUIC,
+    factors=(buffers(*BUFFERS_BDP), RECEIVER),
+    variants=(NEWRENO,),
+    further=QUEUE_METRICS,
+    figures=(
+        figure("Goodput and losses", SPREAD, curves("buffer", GOODPUT, LOSS, STARTUP_LOST, columns="acks")),
+        figure("Time in the bottleneck", SPREAD, curves("buffer", SOJOURN, SOJOURN_P95, columns="acks")),
+        figure("Spacing", SPREAD, curves("buffer", BURST, VARIATION, columns="acks")),
     ),
 )
 PACERS_TCP = beyond(
     "pacers_tcp",
-    design=design(
-        configurations=TCP,
-        factors=(buffers(*BUFFERS_BDP),),
-        variants=(NEWRENO,),
-    ),
-    measures=measures(
-        further=QUEUE_METRICS,
-    ),
-    presentation=presentation(
-        title="pacers of Linux and buffers",
-        abstract="One TCP flow with CUBIC: unpaced, TCP's internal pacing, and fq.",
-        figures=(
-            figure(
-                "Pacers of Linux", SPREAD, curves("buffer", GOODPUT, LOSS, STARTUP_LOST, SOJOURN, SOJOURN_P95, BURST)
-            ),
-        ),
+    "pacers of Linux and buffers",
+    "One TCP flow with CUBIC: unpaced, TCP's internal pacing, and fq.",
+    configurations=TCP,
+    factors=(buffers(*BUFFERS_BDP),),
+    variants=(NEWRENO,),
+    further=QUEUE_METRICS,
+    figures=(
+        figure("Pacers of Linux", SPREAD, curves("buffer", GOODPUT, LOSS, STARTUP_LOST, SOJOURN, SOJOURN_P95, BURST)),
     ),
 )
 
@@ -187,40 +187,24 @@ def every(packets: int) -> dict[str, object]:
 RARELY = {"profile": "rfc9002", **ACKS[RARE]}
 BURSTS = beyond(
     "bursts",
-    design=design(
-        configurations=(
-            Configuration("acks", "no pacer, an ACK for each burst", forced(lambda n: (NONE, every(n)))),
-            Configuration("acks_even", "the same ACKs, even", forced(lambda n: (EVEN, every(n)))),
-            Configuration(
-                "whole",
-                "whole bursts, ACKs every 25 ms",
-                forced(lambda n: (bucket(n, wait_for_full_burst=True), RARELY)),
-            ),
-        ),
-        factors=(BURST_FACTOR, buffers(0.1, 0.25, 1)),
-    ),
-    measures=measures(
-        further=(LOSS, SOJOURN, SOJOURN_P95, STARTUP_LOST, BURST, BURST_P99, VARIATION),
-    ),
-    presentation=presentation(
-        title="bursts of 1 to 64 packets",
-        abstract="Senders are forced into bursts: by rare acknowledgements, and by a pacer that waits for whole "
-        "bursts.",
-        figures=(
-            figure("What bursts cost", SPREAD, curves("burst", GOODPUT, LOSS, SOJOURN_P95, columns="buffer")),
-            figure("The bursts that came out", SPREAD, curves("burst", BURST, BURST_P99, columns="buffer")),
-        ),
-        assumptions=(
-            Assumption(
-                "Bursts of GSO are those of a bucket that waits until it is full (`wait_for_full_burst`), with rare "
-                "ACKs.",
-                "A sender that is woken by an ACK sends the contents of the bucket: with an ACK for every second "
-                "packet no "
-                "pacer, no segmentation offload of TCP and no batch of system calls makes bursts of more than two or "
-                "three here.",
-            ),
+    "bursts of 1 to 64 packets",
+    "Senders are forced into bursts: by rare acknowledgements, and by a pacer that waits for whole bursts.",
+    configurations=(
+        Configuration("acks", "no pacer, an ACK for each burst", forced(lambda n: (NONE, every(n)))),
+        Configuration("acks_even", "the same ACKs, even", forced(lambda n: (EVEN, every(n)))),
+        Configuration(
+            "whole",
+            "whole bursts, ACKs every 25 ms",
+            forced(lambda n: (bucket(n, wait_for_full_burst=True), RARELY)),
         ),
     ),
+    factors=(BURST_FACTOR, buffers(0.1, 0.25, 1)),
+    further=(LOSS, SOJOURN, SOJOURN_P95, STARTUP_LOST, BURST, BURST_P99, VARIATION),
+    figures=(
+        figure("What bursts cost", SPREAD, curves("burst", GOODPUT, LOSS, SOJOURN_P95, columns="buffer")),
+        figure("The bursts that came out", SPREAD, curves("burst", BURST, BURST_P99, columns="buffer")),
+    ),
+    assumptions=assumed(__file__, "beyond_bursts"),
 )
 
 # --- acknowledgements
@@ -260,31 +244,24 @@ def asking(pacing: Mapping[str, object]) -> Callable[[Changes], Changes]:
 
 ACK_FREQUENCY = beyond(
     "ack_frequency",
-    design=design(
-        configurations=(
-            Configuration("unpaced", "no pacer", asking(NONE)),
-            Configuration("bucket_10", "leaky bucket, 10 packets", asking(bucket(10))),
-            Configuration("bucket_2", "leaky bucket, 2 packets", asking(bucket(2))),
-            Configuration("even", "even, no bursts", asking(EVEN)),
-        ),
-        factors=(
-            Factor("threshold", "packets_per_ack_asked", "Requested packets per ACK", "", THRESHOLDS, asked),
-            Factor("delay", "max_ack_delay_ms", "Longest ACK delay [ms]", "", ASKED_DELAYS_MS, asked_delay),
-        ),
+    "acknowledgements asked for (ACK_FREQUENCY)",
+    "The sender asks for an ACK for each 1 to 100 packets, within 5 to 100 ms; with and without a pacer; 0.5 BDP.",
+    configurations=(
+        Configuration("unpaced", "no pacer", asking(NONE)),
+        Configuration("bucket_10", "leaky bucket, 10 packets", asking(bucket(10))),
+        Configuration("bucket_2", "leaky bucket, 2 packets", asking(bucket(2))),
+        Configuration("even", "even, no bursts", asking(EVEN)),
     ),
-    measures=measures(
-        further=(LOSS, SOJOURN, SOJOURN_P95, STARTUP_LOST, BURST, VARIATION, COVERED, RETURNED),
-    ),
-    presentation=presentation(
-        title="acknowledgements asked for (ACK_FREQUENCY)",
-        abstract="The sender asks for an ACK for each 1 to 100 packets, within 5 to 100 ms; with and without a pacer; "
-        "0.5 BDP.",
-        figures=(
-            figure("Goodput and losses", SPREAD, curves("threshold", GOODPUT, LOSS, SOJOURN_P95, columns="delay")),
-            figure("Bursts and returning packets", SPREAD, curves("threshold", BURST, RETURNED, columns="delay")),
-        ),
+    factors=(
+        Factor("threshold", "packets_per_ack_asked", "Requested packets per ACK", "", THRESHOLDS, asked),
+        Factor("delay", "max_ack_delay_ms", "Longest ACK delay [ms]", "", ASKED_DELAYS_MS, asked_delay),
     ),
     changes=buffer(0.5),
+    further=(LOSS, SOJOURN, SOJOURN_P95, STARTUP_LOST, BURST, VARIATION, COVERED, RETURNED),
+    figures=(
+        figure("Goodput and losses", SPREAD, curves("threshold", GOODPUT, LOSS, SOJOURN_P95, columns="delay")),
+        figure("Bursts and returning packets", SPREAD, curves("threshold", BURST, RETURNED, columns="delay")),
+    ),
 )
 
 # --- many flows
@@ -306,24 +283,17 @@ MIXES: Mapping[str, Mix] = {
 }
 FAIRNESS = beyond(
     "fairness",
-    design=design(
-        configurations=tuple(mix.configuration(name) for name, mix in MIXES.items()),
-        factors=(buffers(*FAIR_BUFFERS), flows(2, 8, workload={"kind": "download", "duration": "60 s"})),
-        variants=(NEWRENO,),
-    ),
-    measures=measures(
-        further=(JAIN, PACED_SHARE, LOSS, SOJOURN, SOJOURN_P95),
-    ),
-    presentation=presentation(
-        title="paced competing with unpaced flows",
-        abstract="Two and eight flows with CUBIC share the bottleneck for a minute; all, none or every second one is "
-        "paced.",
-        figures=(
-            figure("Who gets how much", SPREAD, curves("buffer", JAIN, PACED_SHARE, columns="flows")),
-            figure("What all get", SPREAD, curves("buffer", GOODPUT, LOSS, columns="flows")),
-        ),
-    ),
+    "paced competing with unpaced flows",
+    "Two and eight flows with CUBIC share the bottleneck for a minute; all, none or every second one is paced.",
+    configurations=tuple(mix.configuration(name) for name, mix in MIXES.items()),
+    factors=(buffers(*FAIR_BUFFERS), flows(2, 8, workload={"kind": "download", "duration": "60 s"})),
     changes=network(seconds=60),
+    variants=(NEWRENO,),
+    further=(JAIN, PACED_SHARE, LOSS, SOJOURN, SOJOURN_P95),
+    figures=(
+        figure("Who gets how much", SPREAD, curves("buffer", JAIN, PACED_SHARE, columns="flows")),
+        figure("What all get", SPREAD, curves("buffer", GOODPUT, LOSS, columns="flows")),
+    ),
 )
 WIDE_MBPS = 100
 
@@ -342,29 +312,22 @@ def many(count: Value) -> Changes:
 
 FLOWS = beyond(
     "flows",
-    design=design(
-        configurations=tuple(MIXES[name].configuration(name) for name in ("unpaced", "paced", "even")),
-        factors=(
-            Factor("flows", "flows", "Flows", "", (1, 3, 10, 30, 100), many),
-            Factor("buffer", "buffer_bdp", "Buffer", "BDP", (0.25, 1), wide_buffer),
-        ),
-        runs=3,
-    ),
-    measures=measures(
-        further=(STARTUP, SYNCHRONY, EVENTS, JAIN, LOSS, STARTUP_LOST, SOJOURN, SOJOURN_P95),
-    ),
-    presentation=presentation(
-        title="1 to 100 concurrent flows",
-        abstract="Flows of NewReno start in the same instant over 100 Mbit/s, a BDP of 500 packets: Aggarwal, Savage "
-        "and Anderson "
-        "(INFOCOM 2000) saw paced ones lose together, and get less.",
-        figures=(
-            figure("Goodput", SPREAD, curves("flows", GOODPUT, STARTUP, columns="buffer")),
-            figure("Losing together", SPREAD, curves("flows", SYNCHRONY, LOSS, columns="buffer")),
-            figure("Fairness and delay", SPREAD, curves("flows", JAIN, SOJOURN, columns="buffer")),
-        ),
+    "1 to 100 concurrent flows",
+    "Flows of NewReno start in the same instant over 100 Mbit/s, a BDP of 500 packets: Aggarwal, Savage and Anderson "
+    "(INFOCOM 2000) saw paced ones lose together, and get less.",
+    configurations=tuple(MIXES[name].configuration(name) for name in ("unpaced", "paced", "even")),
+    factors=(
+        Factor("flows", "flows", "Flows", "", (1, 3, 10, 30, 100), many),
+        Factor("buffer", "buffer_bdp", "Buffer", "BDP", (0.25, 1), wide_buffer),
     ),
     changes=network(WIDE_MBPS, 20),
+    runs=3,
+    further=(STARTUP, SYNCHRONY, EVENTS, JAIN, LOSS, STARTUP_LOST, SOJOURN, SOJOURN_P95),
+    figures=(
+        figure("Goodput", SPREAD, curves("flows", GOODPUT, STARTUP, columns="buffer")),
+        figure("Losing together", SPREAD, curves("flows", SYNCHRONY, LOSS, columns="buffer")),
+        figure("Fairness and delay", SPREAD, curves("flows", JAIN, SOJOURN, columns="buffer")),
+    ),
 )
 
 # --- what changes
@@ -382,25 +345,13 @@ CHANGING: Mapping[str, Changes] = {
 CHANGE = Factor("change", "changing", "What changes", "", tuple(CHANGING), lambda name: CHANGING[str(name)])
 CHANGES = beyond(
     "changing",
-    design=design(
-        configurations=(*QUIC, *TCP),
-        factors=(CHANGE,),
-    ),
-    measures=measures(
-        further=QUEUE_METRICS,
-    ),
-    presentation=presentation(
-        title="rates and round trip times that change",
-        abstract="Steps between 20 and 5 Mbit/s each 5 s, a synthetic LTE trace (4.5 Mbit/s), delays of 5 to 45 ms "
-        "drawn each 2 s.",
-        figures=(figure("Pacers and change", SPREAD, dots(GOODPUT, LOSS, SOJOURN, SOJOURN_P95)),),
-        assumptions=(
-            Assumption(
-                "The queue has 125 kB at every rate.",
-                "Queues of devices are limited in bytes: 50 ms at 20 Mbit/s are 200 ms at 5 Mbit/s.",
-            ),
-        ),
-    ),
+    "rates and round trip times that change",
+    "Steps between 20 and 5 Mbit/s each 5 s, a synthetic LTE trace (4.5 Mbit/s), delays of 5 to 45 ms drawn each 2 s.",
+    configurations=(*QUIC, *TCP),
+    factors=(CHANGE,),
+    further=QUEUE_METRICS,
+    figures=(figure("Pacers and change", SPREAD, dots(GOODPUT, LOSS, SOJOURN, SOJOURN_P95)),),
+    assumptions=assumed(__file__, "beyond_changes"),
 )
 
 BEYOND = (PACERS, PACERS_TCP, FAIRNESS, BURSTS, ACK_FREQUENCY, FLOWS, CHANGES)

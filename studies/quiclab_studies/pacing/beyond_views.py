@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from quiclab.report.figures.theme import COLOURS, WIDTH, Layers
-from quiclab.study import Figure, with_unit
+from quiclab.study import with_unit
 from quiclab.study.libraries import alt
+from quiclab_studies.declarations import drawn_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -232,6 +234,5 @@ def pairs(metric: Metric, *, decimals: int = 2, log: bool = False) -> Callable[.
     return draw
 
 
-def figure(title: str, caption: str, draw: Callable[..., Any]) -> Figure:
-    """Return a figure of nothing that was published."""
-    return Figure(title, "not published", "", caption, draw=draw)
+figure = partial(drawn_figure, source="not published")
+"""A figure of nothing that was published."""

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quiclab.study.predicates import Reference, Vocabulary
-from quiclab_studies.pacing.explanations import ABLATIONS, EXPLANATIONS
 from quiclab_studies.pacing.metrics import EVEN_PARTS, LARGE_ACK
+from quiclab_studies.remarks import remarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,32 +43,6 @@ PLACES: Mapping[str, tuple[str, ...]] = {
 }
 """Study that reports a claim, without the group."""
 BY_CONSTRUCTION = ("PA-04", "PA-13", "PA-14", "PA-20", "PA-29")
-READ_AS: Mapping[str, str] = {
-    "PA-10": "share(packets_per_ack('quic-go', 100), 2, 2) >= 0.9 and "
-    "share(packets_per_ack('ngtcp2', 100), 2, 3) >= 0.8",
-}
-"""Predicates without what only returns a number that was put in."""
-SCOPES: Mapping[str, str] = {
-    "PA-04": "The costs of hosts cap QUIC, and are put in. The sim lane has no processor for TCP; the study in "
-    "real time has one (docs/studies/pacing.md).",
-    "PA-10": "aioquic's part follows from the cost of its host, which is put in, and is not tested.",
-    "PA-13": "The rule of acknowledgement is put in; that it makes 150 to 300 ms is the queue of 1000 packets.",
-    "PA-14": "Sizes of datagrams come with the profiles.",
-    "PA-20": "The 8 us are put in.",
-    "PA-29": "The rule for short intervals and the rate of 1.25 cwnd / srtt come with the profile.",
-}
-NOTES: Mapping[str, str] = {
-    "PA-01": "The source states fully utilised; 0.95 is that of the reference.",
-    "PA-06": "Ten packets are quiclab's, and so is 10 Mbit/s, the rate of Figure 6.4.",
-    "PA-08": "Losses are counted over the whole run, slow start among them.",
-    "PA-14": "The printed interval of aioquic belongs to 1322 bytes, not to the 1332 printed.",
-    "PA-16": "The width is quiclab's: from the 1 % to the 99 % quantile.",
-    "PA-18": "The distance is quiclab's, of intervals as multiples of the even one: the largest at 0.5, 0.75, 1.25, "
-    "1.5 and 2.5 times. They were chosen with the runs known.",
-    "PA-19": "The definition of bursts is quiclab's: packets within 0.04 ms. Peaks are those of docs/pacing.md.",
-    "PA-23": "Peaks are those of docs/pacing.md.",
-    "PA-25": "Peaks are those of docs/pacing.md.",
-}
 
 
 @dataclass(frozen=True)
@@ -255,10 +229,6 @@ REFERENCE = Reference(
     FILE,
     Names,
     PLACES,
-    read_as=READ_AS,
-    scopes=SCOPES,
-    notes=NOTES,
-    explanations=EXPLANATIONS,
-    ablations=ABLATIONS,
+    **remarks(Path(__file__).with_name("claims.toml")),
     by_construction=BY_CONSTRUCTION,
 )

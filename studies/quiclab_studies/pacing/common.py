@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Value
+from quiclab.study import Changes, Configuration, Engine, Factor, Value
 from quiclab.study.ran import implementation
 from quiclab_studies.hosts import AIOQUIC_DATAGRAM, C_DATAGRAM, C_SEND_CALL, GO_DATAGRAM, GO_SEND_CALL
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -231,108 +232,22 @@ def describe(scenario: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[s
 
 # --- readings
 
-HOST_ASSUMPTIONS = (
-    Assumption(
-        f"Programs in C take {C_SEND_CALL} for a packet that they send, one system call each, quic-go {GO_SEND_CALL}. "
-        f"For one that they receive clients take {C_DATAGRAM} and {GO_DATAGRAM} where links are filled (study "
-        "`utilisation`), its part of the ACKs included, and nothing elsewhere.",
-        "Section 6.3.1: ngtcp2 leaves at least 8 us between packets, one system call a packet; section 7.1 states "
-        "about 5 us for QUIC in general. quic-go took 1.6 and 1.4 times the CPU time of ngtcp2 "
-        "(reference/utilisation_real.csv, 1 Gbit/s). A bottleneck of 100 Mbit/s leaves about 100 us between packets.",
-    ),
-    Assumption(
-        f"aioquic takes {AIOQUIC_DATAGRAM} for a datagram in either direction, as in all studies.",
-        "Measured for a receiving call of its server. The least published utilisation of 10 Gbit/s, 0.47 %, is 225 us "
-        "a packet of 1322 bytes, its part of the acknowledgements included: the testbed was slower (variant "
-        "`slow_python`).",
-    ),
-    Assumption(
-        "Timers of programs in C are 55 us late, with a standard deviation of 5 us; those of Python and Go up to a "
-        "millisecond.",
-        "Linux lets a wait be 50 us late by default (prctl(2), PR_SET_TIMERSLACK), and waking takes a "
-        "few more; the deviation is an assumption, small, so that waits are not all equal; Python's "
-        "asyncio waits in whole milliseconds (selectors.EpollSelector), and so does Go's runtime (netpoll_epoll.go).",
-    ),
-    Assumption(
-        "picoquic's client has BBR, the default of its example program, which paces its acknowledgements. Beside "
-        "CUBIC it acknowledges after a quarter of the round trip time, however many packets have come.",
-        "picoquic_prepare_packet_ready looks for an acknowledgement when the pacer lets a packet go "
-        "(reference/picoquic_program.csv has what the program does). Beside CUBIC a timeout ends STARTUP of the "
-        "client's BBR, since packets that are older than the timeout give no RTT samples; that is not modelled. "
-        "Without the pacer it would be every second packet, or 10 ms (variant `picoquic_every_second`).",
-    ),
-    Assumption(
-        "The windows of picoquic's client are as large as the file, 2 GiB here.",
-        "picoquicdemo opens them to its length with the first data, one MAX_DATA. With windows that grow as the file "
-        "arrives, one of their MAX_DATA at 100 Mbit/s is not acknowledged in time while the server is in STARTUP: the "
-        "timeout ends the STARTUP of the client's BBR, and it acknowledges less often (variant `growing_windows`).",
-    ),
-    Assumption(
-        "ngtcp2's client has the flow-control windows of its release of 2022, 6 and 15 MiB; those without an "
-        "assumption have their own.",
-        "With the 256 KiB of 2020 a stream gets 42 Mbit/s at 50 ms; the thesis sees 100. Command lines are not given.",
-    ),
+HOST_ASSUMPTIONS = assumed(
+    __file__,
+    "common_host",
+    c_send_call=C_SEND_CALL,
+    go_send_call=GO_SEND_CALL,
+    c_datagram=C_DATAGRAM,
+    go_datagram=GO_DATAGRAM,
+    aioquic_datagram=AIOQUIC_DATAGRAM,
 )
 ASSUMPTIONS = (
-    Assumption(
-        "The queue of the bottleneck is 1000 packets at both rates, those within netem's 25 ms included: "
-        "979 and 794 of "
-        "1514 bytes behind it.",
-        "Listing 5.1 puts netem below tbf, where it takes the place of the queue that `latency 200ms` has made; what "
-        "tbf drops is what its child does not take (net/sched/sch_tbf.c). The text means 4 BDP (variant `four_bdp`); "
-        "only 1000 packets give the published 150 to 300 ms between picoquic's acknowledgements, which are a quarter "
-        "of the round trip time.",
-    ),
-    Assumption(
-        "25 ms of delay in each direction; token bucket and queue towards the client only.",
-        "The text does not say on which interfaces the commands ran; 200 ms are 4 BDP of 50 ms.",
-    ),
+    *assumed(__file__, "common_network"),
     *HOST_ASSUMPTIONS,
-    Assumption(
-        "BBR runs with netcat; the sender with SO_MAX_PACING_RATE uses CUBIC; TCP's buffers are Linux' defaults.",
-        "Not said.",
-    ),
-    Assumption(
-        "Captures show single segments: no offload merges sent packets.",
-        "The tap is on the fibre, behind the server's card.",
-    ),
-    Assumption(
-        "A burst is of packets that follow each other within half of the time that the bottleneck takes for one, and "
-        "answers an ACK if it begins that soon after it.",
-        "The thesis has no definition. Faster is twice the rate of the bottleneck, which no pacer has after slow "
-        "start. In proportion to the packet's time, so that what a program costs its host does not decide.",
-    ),
-    Assumption(
-        "What is compared with published bursts has a fixed gap of 0.04 ms in its place; intervals of acknowledgements "
-        "have the width from their 1 % to their 99 % quantile.",
-        "0.04 ms lies between packets sent in one batch (8 us) and the shortest interval of a pacer (84 us).",
-    ),
-    Assumption(
-        "The link in front of the router and the way back never queue: 10 Gbit/s and 1 Gbit/s.",
-        "The fastest link of the thesis has 10 Gbit/s; the rate of the return path is not stated, and "
-        "acknowledgements use a small share of it.",
-    ),
-    Assumption(
-        "Peaks of a distribution are those that `quiclab pacing analyse` finds: between two there is a valley of half "
-        "the lower one, and each has at least 1 % of the intervals.",
-        "The thesis sees them in its figures.",
-    ),
+    *assumed(__file__, "common_definitions"),
 )
 LINK_ASSUMPTIONS = (
-    Assumption(
-        "There is no router: server and client are at the ends of one link, 0.1 ms in each direction.",
-        "The text gives the rate of the link alone; the delay is quiclab's assumption, that of two hosts side by side.",
-    ),
-    Assumption(
-        "At 10 and 100 Mbit/s the queue is that of tbf, 200 ms and the bucket of 1600 bytes; above, it has the 1000 "
-        "packets of a card.",
-        "Section 5.4 without its netem; 1000 packets are the default txqueuelen of Linux.",
-    ),
-    Assumption(
-        "The link is used for 40 s at 10 and 100 Mbit/s, for 4 s at 1 Gbit/s and for 1 s at 10 Gbit/s.",
-        "It is at least 40 s in the thesis; a second of the fast links has a hundred thousand packets and more, and "
-        "slow start is over in a part of it.",
-    ),
+    *assumed(__file__, "common_link"),
     *HOST_ASSUMPTIONS,
 )
 """Of the study `utilisation`, whose network is that of `link`; its hosts are those of the others."""

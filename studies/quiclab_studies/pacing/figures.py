@@ -11,6 +11,7 @@ from quiclab.analysis.pacing.runs.extract import SKIP_S
 from quiclab.report.figures.theme import COLOURS, NEUTRAL, WIDTH
 from quiclab.study import BASE, Figure
 from quiclab.study.libraries import alt
+from quiclab_studies.declarations import drawn_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -191,28 +192,24 @@ def interval_figures(of: str = "") -> tuple[Figure, ...]:
     found = []
     for rate, number in ((10, "6.9, 6.11, 6.13a and 6.14"), (100, "6.10, 6.12 and 6.13b")):
         found += [
-            Figure(
+            drawn_figure(
                 f"Intervals between packets, {rate} Mbit/s",
+                "Part of the intervals by their length, in bins of 2 %. Dashed: evenly spaced packets at the rate of "
+                "the bottleneck, with BBR's gains.",
+                densities(rate, lambda run: run["data"]["intervals"], "Interval [ms]", gains=True),
                 of or f"Figures {number}",
-                "",
-                "Part of the intervals by their length, in bins of 2 %. Dashed: evenly spaced packets at the "
-                "rate of the "
-                "bottleneck, with BBR's gains.",
-                draw=densities(rate, lambda run: run["data"]["intervals"], "Interval [ms]", gains=True),
             ),
-            Figure(
+            drawn_figure(
                 f"Intervals between acknowledgements, {rate} Mbit/s",
-                of or f"Figures {number}",
-                "",
                 "Part of the intervals by their length, in bins of 2 %.",
-                draw=densities(rate, lambda run: run["acks"]["intervals"], "Interval [ms]", gains=False),
+                densities(rate, lambda run: run["acks"]["intervals"], "Interval [ms]", gains=False),
+                of or f"Figures {number}",
             ),
-            Figure(
+            drawn_figure(
                 f"Packets in a burst, {rate} Mbit/s",
-                "not published",
-                "",
                 "Bursts by how many packets they have: those within half of the bottleneck's spacing of each other.",
-                draw=shares(rate, "burst", 12, "Packets in a burst"),
+                shares(rate, "burst", 12, "Packets in a burst"),
+                "not published",
             ),
         ]
     found.append(
@@ -252,22 +249,20 @@ def acks_figures() -> tuple[Figure, ...]:
     """Return the figures of the acknowledgements."""
     return (
         *(
-            Figure(
+            drawn_figure(
                 f"Packets that an acknowledgement covers, {rate} Mbit/s",
-                f"Figures {number}",
-                "",
                 "Acknowledgements by the packets that they newly cover; those that cover none are left out.",
-                draw=shares(rate, "covered", 12, "Packets per ACK"),
+                shares(rate, "covered", 12, "Packets per ACK"),
+                f"Figures {number}",
             )
             for rate, number in ((10, "6.3a, 6.5a and 6.8"), (100, "6.3b, 6.5b and 6.7"))
         ),
         *(
-            Figure(
+            drawn_figure(
                 f"Packets per acknowledgement over time, {rate} Mbit/s",
-                f"Figures {number}",
-                "",
                 "Median of the packets that the acknowledgements of a second cover, of one run each.",
-                draw=frequency(rate),
+                frequency(rate),
+                f"Figures {number}",
             )
             for rate, number in ((10, "6.4 and 6.8"), (100, "6.6 and 6.7"))
         ),

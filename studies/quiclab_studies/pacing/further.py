@@ -25,12 +25,13 @@ from quiclab_studies.pacing.metrics import (
     gain_interval,
     intervals,
     kept,
-    number,
     peaks,
     peaks_metric,
     quantile_metric,
     share,
+    weighted_quantile,
 )
+from quiclab_studies.reductions import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,13 +65,8 @@ def near_even(result: RunResult) -> float:
 
 def quantile_above(values: Intervals | dict[str, Any], least_ms: float, part: float) -> float:
     """Return a quantile of the intervals that are longer than a limit [ms], from their bins of 1 %."""
-    longer = [(at, count) for at, count in zip(values["at_ms"], values["counts"], strict=True) if at > least_ms]
-    rank, seen = part * sum(count for _, count in longer), 0
-    for at_ms, count in longer:
-        seen += count
-        if seen >= rank:
-            return float(at_ms)
-    return math.nan
+    pairs = zip(values["at_ms"], values["counts"], strict=True)
+    return weighted_quantile(((at, count) for at, count in pairs if at > least_ms), part)
 
 
 def above_metric(kind: str, least_ms: float, part: float = 0.5) -> Metric:
@@ -228,13 +224,8 @@ def frequent_longest(result: RunResult) -> float:
 
 def time_weighted(values: Intervals | dict[str, Any], part: float = 0.5) -> float:
     """Return the interval in or below which a part of all time lies [ms]."""
-    spent = [(at, at * count) for at, count in zip(values["at_ms"], values["counts"], strict=True)]
-    rank, seen = part * sum(time for _, time in spent), 0.0
-    for at_ms, time in spent:
-        seen += time
-        if seen >= rank:
-            return float(at_ms)
-    return math.nan
+    pairs = zip(values["at_ms"], values["counts"], strict=True)
+    return weighted_quantile(((at, at * count) for at, count in pairs), part)
 
 
 def ack_interval(result: RunResult) -> float:

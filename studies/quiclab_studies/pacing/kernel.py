@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.lane.run import Lane
 from quiclab.scenario.quantity import megabits_per_second
-from quiclab.study import Assumption, Changes, Configuration, Engine, Factor
+from quiclab.study import Changes, Configuration, Engine, Factor
 from quiclab_studies.pacing.common import rates
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,27 +51,7 @@ QUIC: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
 }
 """Programs of QUIC: label, congestion control (the published one where the program has it), windows of the receiver."""
 RATE: Factor = rates(*SECONDS)
-ASSUMPTIONS = (
-    Assumption(
-        "The network is that of the other studies, its elements between the TUN devices of two hosts in a guest "
-        "whose clock is frozen while programs compute.",
-        "Stamps are exact to the nanosecond; what computing costs is not in them.",
-    ),
-    Assumption(
-        "65 s at 10 Mbit/s and 25 s at 100, of which 5 s are cut off.",
-        "A guest takes about 20 s of processor time for a second at 100 Mbit/s.",
-    ),
-    Assumption(
-        "Programs are those of today but for aioquic 0.9: quinn and quic-go with NewReno or CUBIC as "
-        "they have it, ngtcp2 as "
-        "Debian packages it.",
-        "The versions of the thesis do not build with today's libraries, or were not tried.",
-    ),
-    Assumption(
-        "Segmentation offload is as Linux has it: the device cuts up what TCP hands over, at one instant.",
-        "On the fibre of the thesis, the segments of such a burst have intervals of 1.2 us.",
-    ),
-)
+ASSUMPTIONS = assumed(__file__, "kernel")
 
 
 def configurations() -> tuple[Configuration, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quiclab.study import Assumption, Configuration, Factor, Presentation, Study, Value
+from quiclab.study import Configuration, Factor, Presentation, Study, Value
 from quiclab_studies.pacing.beyond import (
     BURST,
     BURSTY,
@@ -26,6 +26,7 @@ from quiclab_studies.pacing.beyond import (
 )
 from quiclab_studies.pacing.beyond_views import figure, pairs
 from quiclab_studies.pacing.common import DELAY_S, RATE
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from quiclab.study import Changes
@@ -54,22 +55,7 @@ NETWORK: Changes = {
     "flows.main.down": ["fast", "at_sender", "bottleneck", "behind", "far"],
     "flows.main.workload": {"kind": "download", "duration": f"{SECONDS} s"},
 }
-ASSUMPTIONS = (
-    Assumption(
-        "All receivers offer 16 and 24 MiB.",
-        "The windows of 2020 limit some to less than 100 Mbit/s, which would hide the effect of their "
-        "acknowledgements.",
-    ),
-    Assumption("Hosts cost nothing, and timers are exact.", "The remaining effects are those of the transports."),
-    Assumption(
-        "Each run draws its round trip time from 49 to 51 ms; the delay of what returns varies by 0.02 ms.",
-        "Nothing else in a pair of profiles is random; two runs show whether a number rests on a phase.",
-    ),
-    Assumption(
-        "Senders keep the congestion control and the datagrams of their profiles.",
-        "The matrix is of stacks as they are: newreno of rfc9002, aioquic, picoquic and quic-go, CUBIC of the others.",
-    ),
-)
+ASSUMPTIONS = assumed(__file__, "matrix")
 METRICS = (VARIATION, CLOCKED, COVERED, BURST, *FIXED, SOJOURN, SOJOURN_P95, LOSS, GOODPUT)
 HALF_SPACING = "half of the bottleneck's spacing"
 FIGURES = tuple(

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.analysis.pacing.runs import windows
 from quiclab.study import Metric, Value
+from quiclab_studies.declarations import kept_metric
+from quiclab_studies.reductions import number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from quiclab.result import RunResult
 
@@ -30,23 +32,6 @@ def kept(result: RunResult) -> Kept:
     return found
 
 
-def number(value: object) -> float:
-    """Return a number of the document; NaN if missing."""
-    return math.nan if value is None else float(value)  # type: ignore[arg-type]
-
-
-def kept_metric(name: str, label: str, unit: str, *keys: str) -> Metric:
-    """Return the metric of a number in the stored data, by its keys."""
-
-    def read(result: RunResult) -> float:
-        found: Any = kept(result)
-        for key in keys:
-            found = found[key]
-        return number(found)
-
-    return Metric(name, label, unit, read)
-
-
 def intervals(kind: str) -> Callable[[Kept], Kept]:
     """Return what reads intervals: `send`, `ack`, within bursts (`within`) or between bursts (`between`)."""
     if kind in ("send", "ack"):
@@ -57,6 +42,17 @@ def intervals(kind: str) -> Callable[[Kept], Kept]:
 def bursts(found: Kept, kind: str) -> Kept:
     """Return the bursts: with the gap of the bottleneck's spacing, or with the fixed one for kinds of that ending."""
     return (found["fixed"] if kind.endswith(FIXED) else found["data"])["bursts"]  # type: ignore[no-any-return]
+
+
+def weighted_quantile(weights: Iterable[tuple[float, float]], part: float) -> float:
+    """Return the first of ascending values at which their weights reach a part of the sum; NaN without any."""
+    found = list(weights)
+    rank, seen = part * sum(weight for _, weight in found), 0.0
+    for value, weight in found:
+        seen += weight
+        if seen >= rank:
+            return float(value)
+    return math.nan
 
 
 def share(values: Kept, low_ms: float, high_ms: float) -> float:
@@ -185,13 +181,8 @@ def count_quantile_metric(kind: str, part: float, *, by_packets: bool = False) -
     """Return a quantile of the packets of bursts or ACKs; each packet counts once with `by_packets`."""
 
     def measure(result: RunResult) -> float:
-        table = {size: count * (size if by_packets else 1) for size, count in counts(result, kind).items()}
-        rank, seen = part * sum(table.values()), 0
-        for size in sorted(table):
-            seen += table[size]
-            if seen >= rank:
-                return float(size)
-        return math.nan
+        table = sorted(counts(result, kind).items())
+        return weighted_quantile(((size, count * (size if by_packets else 1)) for size, count in table), part)
 
     weighted = "_weighted" if by_packets else ""
     label = f"{COUNTED[kind]}, {part:g} quantile{' by packets' if by_packets else ''}"

@@ -1,7 +1,7 @@
 """Other readings of the pacing thesis' description: one assumption about the testbed changed at a time.
 
 Each is a variant of all studies of `quiclab_studies.pacing.studies`, shown and not scored. Ablations of refuted claims
-(`quiclab_studies.pacing.explanations`) read some of them.
+(`claims.toml`) read some of them.
 """
 
 from __future__ import annotations
@@ -142,9 +142,8 @@ VARIANTS = (
     Variant(
         "payload_rate",
         "fq and SO_MAX_PACING_RATE limited to what of the bottleneck's rate is payload",
-        "Linux counts the payload, tbf whole frames: paced to the rate of the bottleneck, a sender "
-        "overfills it by 5 %. "
-        "Timers of Linux 4.19 that are late are not made good, which would slow it down by as much.",
+        "Linux counts the payload, tbf whole frames: paced to the rate of the bottleneck, a sender overfills it by 5 "
+        "%. Timers of Linux 4.19 that are late are not made good, which would slow it down by as much.",
         payload_rate,
         5,
     ),
@@ -186,9 +185,8 @@ VARIANTS = (
         "receive_card_late_pacers",
         "the same card, and pacers of the kernel that send pairs, each 10 us late",
         "The internal pacing of Linux 4.19 does not make good what its timer is late, its fq does up to half of the "
-        "wait; 10 us is the time to leave the state of rest C1E. "
-        "Pairs are what the thesis sees of the socket option at both rates. From 8 us on, three frames in a row take "
-        "longer than the card waits.",
+        "wait; 10 us is the time to leave the state of rest C1E. Pairs are what the thesis sees of the socket option "
+        "at both rates. From 8 us on, three frames in a row take longer than the card waits.",
         lambda changes: receive_card(late_pacers(changes)),
         5,
     ),

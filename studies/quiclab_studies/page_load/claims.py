@@ -8,17 +8,18 @@ the studies, and where a claim is reported. Significance is Welch's test on the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from quiclab.result.stats import SIGNIFICANT, percent_difference, spearman, welch_p_values
 from quiclab.study.findings import Sample
 from quiclab.study.predicates import Note, Reference, Vocabulary
-from quiclab_studies.page_load.explanations import ABLATIONS, EXPLANATIONS
 from quiclab_studies.page_load.traces import SRTT_TIMES_MS
+from quiclab_studies.reductions import jain
+from quiclab_studies.remarks import remarks
 
 if TYPE_CHECKING:
     from quiclab.result.stats import Array, Statistic
@@ -31,7 +32,6 @@ S = (5, 10, 100, 200, 500, 1000, 10000)
 FEW, MANY = ((1000, 1), (500, 2), (200, 5), (100, 10)), ((10, 100), (5, 200))
 M = FEW + MANY
 EXTRA_RTT_MS = 112 - 36
-Pair: TypeAlias = tuple[float, float]
 
 PLACES: Mapping[str, tuple[str, ...]] = {
     "sizes": (
@@ -46,52 +46,7 @@ PLACES: Mapping[str, tuple[str, ...]] = {
 }
 """Study that reports a claim, without the group."""
 
-READ_AS: Mapping[str, str] = {
-    "PL17": "left_slow_start('quic1_n1',100,10) == 1 and left_slow_start('tcp',100,10) == 1 and "
-    "abs(hystart_exit_s('quic1_n1',100,10) - hystart_exit_s('tcp',100,10)) <= 0.05",
-    "PL19": "left_slow_start('quic1_n1',10,100) == 1 and "
-    "losses_before('quic1_n1',10,100, hystart_exit_s('quic1_n1',10,100)) == 0 and "
-    "srtt_ms('quic1_n1',10,100, hystart_exit_s('quic1_n1',10,100) + 0.02) >= 1.25*36 and "
-    "srtt_ms('tcp',10,100, hystart_exit_s('quic1_n1',10,100) + 0.02) < 1.25*36",
-    "PL46": "seconds_with_losses('gquic37','jit') >= 135 and quantile(cwnd_kb('gquic37','jit',0,150), 0.8) < 50",
-    "PL53": "avg(cwnd_kb('quic1_bbr','jit',0,None)) >= 2*avg(cwnd_kb('quic1','jit',0,None)) and "
-    "declared_falsely('quic1','jit') >= 0.5*declared_lost('quic1','jit') and "
-    "declared_falsely('quic1_bbr','jit') >= 0.5*declared_lost('quic1_bbr','jit')",
-}
-"""Predicates that are not those of the reference word for word: what is counted is counted run by run, a stack that
-does not leave slow start refutes claims about its end, and a claim on false losses needs false losses."""
 BY_CONSTRUCTION = ("PL02", "PL08", "PL38")
-SCOPES: Mapping[str, str] = {
-    "PL02": "The browser's time was fitted to the same cells.",
-    "PL08": "How many round trips the two handshakes take is put in with the protocols.",
-    "PL17": "All runs have to leave slow start before the page is there.",
-    "PL19": "All of QUIC's runs have to leave slow start. TCP's estimate is taken at the next of the times 100, 150 .. "
-    "600 ms after the request.",
-    "PL38": "Connection time is read as that to the whole HTML, less the one round trip that the HTML takes.",
-    "PL46": "Seconds with losses are counted run by run, and so is the 80th percentile of the window.",
-    "PL53": "The claim is about losses that are declared falsely: they have to be at least half of those that each of "
-    "both stacks declares.",
-    "PL62": "At most one change a sample of the series is seen.",
-}
-NOTES: Mapping[str, str] = {
-    "PL08": "The source contradicts itself: its Tables B.1 and B.5 give 2.0 round trips, not three.",
-    "PL13": "The tables of gQUIC, which the claim needs as well, are not among the transcribed ones.",
-    "PL14": "In the source's own data QUICv1's difference is not significant (p about 0.2). The default of 100 streams "
-    "at a time, which makes two batches of 200 objects, is part of the interpretation.",
-    "PL17": "Counted from the request for the HTML: the published traces are the server's, and TCP's request leaves "
-    "two round trips after QUIC's.",
-    "PL38": "How many round trips the two handshakes take is put in with the protocols.",
-    "PL40": "Only with jitter on the data, which the scripts of the testbed add to that of the client's packets; "
-    "with the latter alone (variant `jitter_of_acks`) no data is reordered.",
-    "PL43": "Only with jitter on the data, as PL40.",
-    "PL46": "Only with jitter on the data, as PL40.",
-    "PL47": "Only with jitter on the data, as PL40.",
-    "PL52": "Only with jitter on the data, as PL40. The limits are those of the reference.",
-    "PL53": "Only with jitter on the data, as PL40.",
-    "PL55": "The source contradicts itself: its text states twice, its Table 4.1 three times (3.74 and 1.24 Mbit/s).",
-    "PL58": "The source contradicts itself: its formula gives 100, 67 and 40 %, its Table 4.1 75, 52 and 32 %. "
-    "N / (N + M) would give 67, 50 and 33 %.",
-}
 
 
 @dataclass(frozen=True)
@@ -339,19 +294,10 @@ def flow_of(stack: str) -> int:
     return 2 if stack.startswith("tcp") else 1
 
 
-def jain(rates: Sequence[float]) -> float:
-    """Jain's index: (sum)² / (n · sum of squares)."""
-    return math.fsum(rates) ** 2 / (len(rates) * math.fsum(rate * rate for rate in rates))
-
-
 REFERENCE = Reference(
     FILE,
     Names,
     PLACES,
-    read_as=READ_AS,
-    scopes=SCOPES,
-    notes=NOTES,
-    explanations=EXPLANATIONS,
-    ablations=ABLATIONS,
+    **remarks(Path(__file__).with_name("claims.toml")),
     by_construction=BY_CONSTRUCTION,
 )

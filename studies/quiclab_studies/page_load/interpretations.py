@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quiclab.study import Assumption, Variant
+from quiclab.study import Variant
 from quiclab_studies.page_load.common import QUIC, RUNS, TCP
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,75 +23,7 @@ SCRIPTS = (
 VARIANT_RUNS = 10
 FLOW = "flows.page"
 
-ASSUMPTIONS = (
-    Assumption(
-        "Rate, half of the round trip time, loss and a queue of twice rate times delay are in both directions.",
-        f"The thesis gives the sums; {SCRIPTS} set both pipes of the bridge alike, and halve the delay.",
-    ),
-    Assumption(
-        "Jitter: 36 ms stay at the bridge; the other 76 ms are the client's, half in each direction, and "
-        "change by up to 25 ms "
-        "in each direction again and again, in two steps.",
-        f"So {SCRIPTS}: `tc-netem` on the client's interface and, for what arrives, on an ifb; a loop draws a "
-        f"new delay, "
-        "sets it with `sudo tc qdisc change`, in two steps where one of both falls, and sleeps for 100 ms.",
-    ),
-    Assumption(
-        "A command of that loop takes 20 ms, so that a delay holds for 170 ms in the mean.",
-        "Two commands for each step; `sudo tc` took 21 ms on a busy test machine. The two directions "
-        "change independently here, and always in two steps. The variant `script_in_no_time` has 100 ms.",
-    ),
-    Assumption(
-        "From the HTML to the requests for images a browser takes a time that varies a little (`browser_time`).",
-        "The published times of the smallest page less the round trips, which follow from the two delays, and less "
-        "what one image takes. It is the same for all stacks, sizes and networks, and the only randomness of runs "
-        "without loss and jitter; published deviations are 1.3 to 3 ms.",
-    ),
-    Assumption(
-        "A browser issues and prepares requests and handles images one after the other (`issue_time`, `request_time`, "
-        "`object_time`); over QUIC it reads no packets while it prepares requests.",
-        "Measured with Chromium 156 and Envoy (`browser_objects.csv`), HTTP/2, 200 images; times the speed of the "
-        "testbed's client, which follows from one published cell, 5 kB x 200 over TCP at 100 Mbit/s. HARs show that "
-        "requests pass through two tasks of one queue, so that most leave together. TCP's packets are received and "
-        "acknowledged by the kernel, whatever the browser does. Chromium does read between two tasks, but having read "
-        "for 2 ms it goes on behind all that are in its queue (`browser_reads.csv`), which may be what differs between "
-        "loads of the testbed. The variant `browser_in_no_time` has no such times.",
-    ),
-    Assumption(
-        "A packet fits into the bridge's queue while no more than twice rate times delay wait, whatever its own size.",
-        "`dn_enqueue` of FreeBSD 13 (sys/netpfil/ipfw/ip_dn_io.c) compares what waits with the limit, and the packet "
-        "in service does not wait. Where a limit includes the arriving packet, QUIC's smaller packets fit more often: "
-        "the variant `queue_whole_packets`.",
-    ),
-    Assumption(
-        "A browser that comes back has a ticket, a token for its address and the round trip time of the "
-        "connection before.",
-        "RFC 8446 section 2.3, RFC 9000 section 8.1.3; google/quiche tells the server `initial_round_trip_time_us`.",
-    ),
-    Assumption(
-        "TLS takes one round trip on TCP in both setups.",
-        "The tables have four round trips for the smallest page: TCP, TLS, HTML, image. With TLS 1.2 that "
-        "needs a session that is "
-        "resumed.",
-    ),
-    Assumption(
-        "kB are 1000 B; the HTML has 116 B and 71 B (QUIC) or 36 B (TCP) for each image.",
-        "The pages of the testbed's repository: QUIC's name images with the whole address, TCP's with their path.",
-    ),
-    Assumption(
-        "All images are requested when the whole HTML has been read.",
-        "Most HTML is one packet; that of 200 images has 7 or 14 kB.",
-    ),
-    Assumption(
-        "Socket buffers are 30 MB and never limit; the bridge counts 14 B of Ethernet header for each packet.",
-        "The buffers are in the testbed's set-up (repository naveenrajm7/quic-setup); Dummynet on a bridge "
-        "sees whole frames.",
-    ),
-    Assumption(
-        "Long transfers: 60 s concurrently, 60 s under loss, 160 s under jitter.",
-        "The thesis gives no lengths but the 150 s of one figure.",
-    ),
-)
+ASSUMPTIONS = assumed(__file__, "interpretations", scripts=SCRIPTS)
 
 
 def edited_changes(change: Callable[[dict[str, Any]], None]) -> Callable[[Changes], Changes]:

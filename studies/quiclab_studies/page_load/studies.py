@@ -6,7 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from quiclab.study import Design, Factor, Figure, Measures, Presentation, Study, Variant
+from quiclab.study import Design, Factor, Measures, Presentation, Study, Variant
+from quiclab_studies.declarations import drawn_figure
 from quiclab_studies.page_load.bulk import BESIDE, FAIRNESS_TABLE, FLOW, THROUGHPUT, bulk, concurrent_transfers
 from quiclab_studies.page_load.claims import REFERENCE
 from quiclab_studies.page_load.common import (
@@ -249,12 +250,11 @@ FAIRNESS = study(
         abstract="Transfers that begin together share 5 Mbit/s and a queue of 30 kB.",
         describe=None,
         figures=(
-            Figure(
+            drawn_figure(
                 "Rates of concurrent transfers",
-                "Tables 4.1 and 4.2",
-                "",
                 "Each mark is a flow: hollow squares are published means, discs are measured values.",
-                draw=rates_beside,
+                rates_beside,
+                "Tables 4.1 and 4.2",
             ),
         ),
         views=(

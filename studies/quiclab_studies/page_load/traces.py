@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from quiclab.scenario.quantity import milliseconds
 from quiclab.study import Metric
 from quiclab.study.libraries import pl
+from quiclab_studies.reductions import mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,11 +61,6 @@ def value_at(steps: Sequence[tuple[float, float]], at_s: float) -> float:
             break
         found = value
     return found
-
-
-def mean(values: Sequence[float]) -> float:
-    """Arithmetic mean; NaN of nothing."""
-    return math.fsum(values) / len(values) if values else math.nan
 
 
 def between(steps: Sequence[tuple[float, float]], start_s: float, end_s: float) -> list[float]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quiclab.study import (
-    Assumption,
     Configuration,
     Design,
     Engine,
     Factor,
-    Figure,
     Measures,
     Presentation,
     Study,
 )
+from quiclab_studies.declarations import drawn_figure, value_as
+from quiclab_studies.remarks import assumed
 from quiclab_studies.slow_start.measures import AREA, FURTHER, LOSSES, LOST
 from quiclab_studies.slow_start.paths import BY_NAME, PATHS, SAMPLES
 from quiclab_studies.slow_start.starts import QUIC, STACKS, STARTS, Start, flow
@@ -22,18 +22,11 @@ from quiclab_studies.slow_start.stored.recorded import FLOW, start_of
 from quiclab_studies.slow_start.views import curves, over_paths, thresholds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from quiclab.study import Changes, Value
+    from quiclab.study import Changes
 
 QUEUES_BDP = (0.2, 0.5, 1, 2, 4)
 RUNS = 1
 STACK, PATH, QUEUE = "stack", "path", "queue_bdp"
-
-
-def given(name: str) -> Callable[[Value], Changes]:
-    """Return what a factor leaves for the configuration."""
-    return lambda value: {name: value}
 
 
 def one(start: Start) -> Configuration:
@@ -54,30 +47,16 @@ def one(start: Start) -> Configuration:
     return Configuration(start.name, start.label, changes)
 
 
-COMMON = (
-    Assumption(
-        "CUBIC follows every start, and every sender paces.",
-        "What differs is the start. TCP paces with fq; QUIC at 2 windows in a round trip of slow start, 1.25 after it.",
-    ),
-    Assumption(
-        "Careful Resume knows the bandwidth-delay product of the path and its RTT.",
-        "RFC 9959 section 3.1 saves the bytes of a round trip; here those of the path without a queue.",
-    ),
-    Assumption(
-        "Jump Start jumps to 65,535 bytes.",
-        "The receive window without scaling (RFC 9293 section 3.1), as the source leaves the size to the operator.",
-    ),
-    Assumption("Hosts cost nothing, and windows and buffers limit nothing.", "The start is limited by its algorithm."),
-)
+COMMON = assumed(__file__, "common")
 STUDY = Study(
     "slow_start/alone",
     design=Design(
         scenario="scenarios/slow_start.toml",
         configurations=tuple(one(start) for start in STARTS),
         factors=(
-            Factor("stack", "stack", "Stack", "", STACKS, given(STACK)),
-            Factor("queue", "queue_bdp", "Queue", "BDP", QUEUES_BDP, given(QUEUE)),
-            Factor("path", "path", "Path", "", tuple(path.name for path in PATHS), given(PATH)),
+            Factor("stack", "stack", "Stack", "", STACKS, value_as(STACK)),
+            Factor("queue", "queue_bdp", "Queue", "BDP", QUEUES_BDP, value_as(QUEUE)),
+            Factor("path", "path", "Path", "", tuple(path.name for path in PATHS), value_as(PATH)),
         ),
         engines=(Engine("sim", needs=QUIC),),
         runs=RUNS,
@@ -91,42 +70,32 @@ STUDY = Study(
         "trip on.",
         source="quiclab: no publication",
         figures=(
-            Figure(
+            drawn_figure(
                 "Delivered bytes",
-                "",
-                "",
                 "Bytes delivered by QUIC over round trips after the first byte can arrive, in bandwidth-delay "
                 "products, behind a queue of one; the thin line is the full rate.",
-                draw=curves(QUIC, 1),
+                curves(QUIC, 1),
             ),
-            Figure(
+            drawn_figure(
                 "Time lost",
-                "",
-                "",
                 "Round trips of the full rate by which delivered bytes are behind after 30 round trips.",
-                draw=over_paths(LOST.name, (0, 15), digits=1),
+                over_paths(LOST.name, (0, 15), digits=1),
             ),
-            Figure(
+            drawn_figure(
                 "Integral of delivered bytes",
-                "",
-                "",
                 "Integral of delivered bytes over 30 round trips, of that at the full rate [%].",
-                draw=over_paths(AREA.name, (0, 100), reverse=True),
+                over_paths(AREA.name, (0, 100), reverse=True),
             ),
-            Figure(
+            drawn_figure(
                 "Thresholds",
-                "",
-                "",
                 "Threshold a round trip after the end of slow start, in bandwidth-delay products; the lines are the "
                 "path without its queue, and with it. A start without a dot has not ended.",
-                draw=thresholds(),
+                thresholds(),
             ),
-            Figure(
+            drawn_figure(
                 "Losses",
-                "",
-                "",
                 "Bytes found lost until two round trips after the end of slow start, in bandwidth-delay products.",
-                draw=over_paths(LOSSES.name, (0, 2), digits=1),
+                over_paths(LOSSES.name, (0, 2), digits=1),
             ),
         ),
         assumptions=COMMON,

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from quiclab.study import (
-    Assumption,
     Configuration,
     Design,
     Engine,
     Factor,
-    Figure,
     Measures,
     Presentation,
     Study,
 )
-from quiclab_studies.slow_start.alone import COMMON, PATH, STACK, given
+from quiclab_studies.declarations import drawn_figure, value_as
+from quiclab_studies.remarks import assumed
+from quiclab_studies.slow_start.alone import COMMON, PATH, STACK
 from quiclab_studies.slow_start.measures import FURTHER, LOSSES, LOST
 from quiclab_studies.slow_start.paths import SAMPLES, Path
 from quiclab_studies.slow_start.starts import NONE, QUIC, STACKS, STARTS, TCP, Start, flow
@@ -68,9 +68,9 @@ STUDY = Study(
         scenario="scenarios/slow_start.toml",
         configurations=tuple(one(start) for start in STARTS),
         factors=(
-            Factor("stack", "stack", "Stack", "", STACKS, given(STACK)),
-            Factor("disturbance", "disturbance", "Disturbance", "", DISTURBANCES, given(DISTURBANCE)),
-            Factor("path", "path", "Path", "", tuple(BY_NAME), given(PATH)),
+            Factor("stack", "stack", "Stack", "", STACKS, value_as(STACK)),
+            Factor("disturbance", "disturbance", "Disturbance", "", DISTURBANCES, value_as(DISTURBANCE)),
+            Factor("path", "path", "Path", "", tuple(BY_NAME), value_as(PATH)),
         ),
         engines=(Engine("sim", needs=QUIC),),
         runs=RUNS,
@@ -84,40 +84,27 @@ STUDY = Study(
         "product.",
         source="quiclab: no publication",
         figures=(
-            Figure(
+            drawn_figure(
                 "Time lost",
-                "",
-                "",
                 "Round trips of the full rate by which delivered bytes are behind after 30 round trips; beside the TCP "
                 "flow the full rate is half of the link's.",
-                draw=over_disturbances(LOST.name, (0, 25), digits=1),
+                over_disturbances(LOST.name, (0, 25), digits=1),
             ),
-            Figure(
+            drawn_figure(
                 "Losses",
-                "",
-                "",
                 "Bytes found lost until two round trips after the end of slow start, in bandwidth-delay products.",
-                draw=over_disturbances(LOSSES.name, (0, 2), digits=2),
+                over_disturbances(LOSSES.name, (0, 2), digits=2),
             ),
-            Figure(
+            drawn_figure(
                 "Delivered bytes",
-                "",
-                "",
                 "Bytes delivered by QUIC at 100 Mbit/s and 100 ms, mean of the runs, in bandwidth-delay products; the "
                 "thin line is the full rate.",
-                draw=curves_disturbed(QUIC, "100 Mbit/s, 100 ms"),
+                curves_disturbed(QUIC, "100 Mbit/s, 100 ms"),
             ),
         ),
         assumptions=(
             *COMMON,
-            Assumption(
-                "Jitter is normal with a standard deviation of 7 ms, in the direction of the data, without reordering.",
-                "C4's model of Wi-Fi has spikes of several times 7.5 ms in some packets; its mean is 7 ms.",
-            ),
-            Assumption(
-                "The other flow starts 150 round trips earlier, with slow start until a loss.",
-                "It has reached congestion avoidance, and its queue is there.",
-            ),
+            *assumed(__file__, "disturbed"),
         ),
         limits=("One queue; one other flow.",),
     ),

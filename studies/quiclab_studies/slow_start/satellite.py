@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from quiclab.study import (
-    Assumption,
     Configuration,
     Design,
     Engine,
@@ -17,7 +16,9 @@ from quiclab.study import (
     Presentation,
     Study,
 )
-from quiclab_studies.slow_start.alone import STACK, given
+from quiclab_studies.declarations import value_as
+from quiclab_studies.remarks import assumed
+from quiclab_studies.slow_start.alone import STACK
 from quiclab_studies.slow_start.paths import Path
 from quiclab_studies.slow_start.starts import CAREFUL_RESUME, QUIC, STACKS, STARTS, Start, flow
 from quiclab_studies.slow_start.stored.recorded import FLOW
@@ -71,7 +72,7 @@ STUDY = Study(
     design=Design(
         scenario="scenarios/slow_start.toml",
         configurations=tuple(one(start) for start in STARTS),
-        factors=(Factor("stack", "stack", "Stack", "", STACKS, given(STACK)),),
+        factors=(Factor("stack", "stack", "Stack", "", STACKS, value_as(STACK)),),
         engines=(Engine("sim", needs=QUIC),),
         runs=RUNS,
     ),
@@ -82,12 +83,7 @@ STUDY = Study(
         "draft-huitema-ccwg-c4-test, in which Careful Resume remembers a window of 18.75 MB and an RTT of 600.123 ms.",
         source="draft-huitema-ccwg-c4-test (private-octopus/c4, doc/c4-tests.md)",
         figures=(Figure("Time of the download", "", "stack", "From the start of the handshake to the last byte."),),
-        assumptions=(
-            Assumption(
-                "CUBIC follows every start.", "The published test is of C4, which is another congestion control."
-            ),
-            Assumption("The path back has no limit of its rate.", "The description names one rate."),
-        ),
+        assumptions=assumed(__file__, "satellite"),
         limits=("The published time, 7.4 s, is a limit of the test, not a result.",),
     ),
 )

@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING
 
 from quiclab.study import (
-    Assumption,
     Changes,
     Configuration,
     Design,
@@ -19,6 +18,8 @@ from quiclab.study import (
     Value,
     Variant,
 )
+from quiclab_studies.reductions import mean
+from quiclab_studies.remarks import assumed
 from quiclab_studies.tunnel.common import (
     ENGINES,
     FIFO,
@@ -28,7 +29,6 @@ from quiclab_studies.tunnel.common import (
     NO_TABLE,
     SCENARIO,
     START_S,
-    mean,
     reordered,
     rtts_ms,
     share_a,
@@ -130,16 +130,7 @@ METRICS = (
     Metric("share_a", "Part of path A", "", share_a),
     Metric("reordered", "Packets out of order", "", reordered),
 )
-ASSUMPTIONS = (
-    Assumption(
-        "The paths' windows are 1.25 bandwidth-delay products each.",
-        "Windows come before schedulers: smaller ones leave a path idle, larger ones fill its queue.",
-    ),
-    Assumption(
-        "Inside are a TCP and a QUIC download, media up to 4 Mbit/s, a ping, and after 20 s a page of 550 kB.",
-        "Concurrent traffic of a household.",
-    ),
-)
+ASSUMPTIONS = assumed(__file__, "beyond")
 VARIANTS = (
     Variant(
         "fifo",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quiclab.study.predicates import Reference, Vocabulary, term
-from quiclab_studies.tunnel.explanations import ABLATIONS, EXPLANATIONS
+from quiclab_studies.remarks import remarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,12 +29,6 @@ PLACES: Mapping[str, tuple[str, ...]] = {
     "media": ("TN26", "TN27"),
 }
 """Study that reports a claim, without the group."""
-SCOPES: Mapping[str, str] = {
-    "TN01": "The other queue of the plugin is empty: the VPN reserves no frames for it (no `second_queue`).",
-    "TN07": "That FQ-CoDel stays below its memory limit is read from drops at the limit.",
-    "TN24": "That the window does not fall is put in (`quic.datagram_back_off = false`); with four downloads.",
-    "TN11": "The last five sojourn times are read as the hundredth of a second that ends two intervals later.",
-}
 STUDY_OF: Mapping[str, str] = {
     "tcp1": "single",
     "tcp2": "delayed",
@@ -111,9 +105,7 @@ REFERENCE = Reference(
     FILE,
     Names,
     PLACES,
-    scopes=SCOPES,
-    explanations=EXPLANATIONS,
-    ablations=ABLATIONS,
+    **remarks(Path(__file__).with_name("claims.toml")),
     by_construction=("TN24",),
     every_term=True,
 )

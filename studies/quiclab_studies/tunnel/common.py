@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import expected_got, shown
 from quiclab.result.series import by_flow
-from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Metric, Table, Value, Variant
+from quiclab.study import Changes, Configuration, Engine, Factor, Metric, Table, Value, Variant
 from quiclab.study.libraries import pl
+from quiclab_studies.reductions import jain, mean
+from quiclab_studies.remarks import assumed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -184,17 +186,6 @@ def goodputs(result: RunResult, kind: str = "down") -> list[float]:
     return [result.flows[name].goodput_mbps for name in flows_of(result, kind)]
 
 
-def jain(values: Sequence[float]) -> float:
-    """Jain's index: (sum)² / (n · sum of squares); NaN if nothing was sent."""
-    squares = math.fsum(value * value for value in values)
-    return math.fsum(values) ** 2 / (len(values) * squares) if squares else math.nan
-
-
-def mean(values: Sequence[float]) -> float:
-    """Arithmetic mean; NaN of nothing."""
-    return math.fsum(values) / len(values) if values else math.nan
-
-
 def rtts_ms(result: RunResult) -> list[float]:
     """Round trip times of the pings, in their order; a sample is taken at the arrival of a reply."""
     return [value for at_s, value in series(result, "ping.receiver", "rtt_ms") if at_s <= LENGTH_S + 1]
@@ -246,56 +237,7 @@ FURTHER = (
     Metric("in_flight", "Most data in flight on a path over its window", "", largest_in_flight),
 )
 NO_TABLE = Table("", "the thesis shows figures without printed values")
-ASSUMPTIONS = (
-    Assumption(
-        "The FIFO holds 10 MB and drops at its head.",
-        "The thesis gives no limit; the author's public code has 10 000 000 bytes (another value may have been used): "
-        "variants have 1 MB and 3 MB.",
-    ),
-    Assumption(
-        "Every test lasts 30 s, ping and downloads begin together, and the whole test counts.",
-        "The thesis says 30 s for one test; the batch file of the author's public code has 30 s for all.",
-    ),
-    Assumption(
-        "Queues of the emulated links hold 350 packets, and links have their rate in both directions.",
-        "The author's public testbed script: 1.5 bandwidth-delay products of 2 x 70 ms.",
-    ),
-    Assumption(
-        "Links have one queue for all packets.",
-        "The thesis states that FQ-CoDel is on all interfaces, for the bottleneck test; there it is. With windows of "
-        "one bandwidth-delay product the queues of the links are almost empty: the variant `fq_codel_links` shows it.",
-    ),
-    Assumption(
-        "Lowest RTT takes turns among paths whose RTT is within an eighth of the lowest.",
-        "The thesis does not specify ties; without a rule noise decides which of two equal paths takes everything.",
-    ),
-    Assumption(
-        "Packets of the tunnel have up to 1440 B of UDP payload, virtual interfaces 1400 B.",
-        "An Ethernet less the headers; 1400 B are in the author's scripts.",
-    ),
-    Assumption(
-        "A packet of PQUIC with datagrams leaves when no further datagram fits; acknowledgements leave alone.",
-        'The literal reading of "packets are sent when they are full". Variants: an acknowledgement that leaves '
-        "takes along what waits; every packet leaves at once.",
-    ),
-    Assumption(
-        "Each read and each write of the VPN takes 40 µs, on one thread.",
-        "Not published. The thesis says that 20 Mbit/s per path is about the most; at 40 Mbit/s these costs keep the "
-        "thread busy for less than half of the time. Variants: none, and twice as much.",
-    ),
-    Assumption(
-        "TCP is that of Linux 4.15, with an MSS of 1348 B.",
-        "The thesis gives no kernel; Mininet of that time ran on it. The MSS is that of an interface of 1400 B.",
-    ),
-    Assumption(
-        "Pings have 1400 B and are sent every 200 ms.",
-        "Size as in the thesis; the interval is Flent's.",
-    ),
-    Assumption(
-        "Timers of the VPN fire 60 µs late (standard deviation 20 µs); nothing else differs between the runs.",
-        "50 µs are Linux' default timer slack; the thesis has one run of each test.",
-    ),
-)
+ASSUMPTIONS = assumed(__file__, "common")
 LEAVES_WITH_ACKS = {"tunnels.vpn.pipeline": {"kind": "pquic", "leaves": "full_or_acknowledging"}}
 LEAVES_AT_ONCE = {"tunnels.vpn.pipeline": {"kind": "pquic", "leaves": "at_once"}}
 

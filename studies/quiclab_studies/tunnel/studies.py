@@ -7,7 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from quiclab.study import Assumption, Configuration, Design, Factor, Figure, Measures, Metric, Presentation, Study
+from quiclab.study import Configuration, Design, Factor, Figure, Measures, Metric, Presentation, Study
+from quiclab_studies.reductions import jain, mean
+from quiclab_studies.remarks import assumed
 from quiclab_studies.tunnel.beyond import BEYOND
 from quiclab_studies.tunnel.claims import REFERENCE
 from quiclab_studies.tunnel.common import (
@@ -28,8 +30,6 @@ from quiclab_studies.tunnel.common import (
     VARIANTS,
     downloads,
     goodputs,
-    jain,
-    mean,
     networks,
     per_second_mbps,
     rate_mbps,
@@ -474,11 +474,7 @@ MEDIA = study(
         "finds that media reach only a small part of the capacity.",
         assumptions=(
             *ASSUMPTIONS,
-            Assumption(
-                "SCReAM starts at 1 Mbit/s, ramps up by 2 Mbit/s each second, up to 40 Mbit/s; datagrams have 1200 B.",
-                "The thesis gives no settings. With the 200 kbit/s per second of RFC 8298 no flow would reach "
-                "the rate of a path in 30 s.",
-            ),
+            *assumed(__file__, "media"),
         ),
         figures=(
             bar("Goodput of one flow", "Figures 6.6, B.7", "traffic", "Mean over the test."),

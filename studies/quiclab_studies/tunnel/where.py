@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from quiclab.scenario.quantity import bits_per_second, seconds
 from quiclab.study import Metric
-from quiclab_studies.tunnel.common import LENGTH_S, mean, series
+from quiclab_studies.reductions import mean
+from quiclab_studies.tunnel.common import LENGTH_S, series
 
 if TYPE_CHECKING:
     from collections.abc import Callable

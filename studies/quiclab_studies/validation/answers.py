@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from quiclab.result.stats import reduced
 from quiclab.study import (
-    Assumption,
     Configuration,
     Design,
     Engine,
@@ -20,6 +19,7 @@ from quiclab.study import (
     TextTable,
 )
 from quiclab.study.criteria import Criterion
+from quiclab_studies.remarks import assumed
 from quiclab_studies.validation.answers_cases import BY_NAME, CASES, QUESTIONS
 from quiclab_studies.validation.answers_measures import SERIES
 
@@ -136,14 +136,7 @@ STUDY = Study(
             ),
         ),
         text_tables=(TextTable("Answers", HEADS, listing),),
-        assumptions=(
-            Assumption(
-                "A range is computed from the parameters of the scenario, and its width from what the formula leaves "
-                "out.",
-                "Headers, the time until windows are open and the scatter of random losses are not part of the "
-                "formulas.",
-            ),
-        ),
+        assumptions=assumed(__file__, "answers"),
         limits=(
             "A range with one end that is far away says only that the answer is on the right side.",
             "Widths of the ranges were chosen when answers of quiclab were known: this is no blind comparison.",

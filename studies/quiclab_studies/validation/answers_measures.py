@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from quiclab.study.libraries import pl
+from quiclab_studies.reductions import series
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +68,7 @@ def silence_after_s(end_s: float) -> Measure:
     """Return how long after the end of an outage the receiver has further data [s]; infinity if it has none."""
 
     def measured(result: RunResult) -> float:
-        rows = _series(result, "main.receiver", "delivered_bytes").with_columns(more=pl.col("value").diff())
+        rows = series(result, "main.receiver", "delivered_bytes").with_columns(more=pl.col("value").diff())
         times = rows.filter(pl.col("time_s") > end_s, pl.col("more") > 0)["time_s"]
         return math.inf if times.is_empty() else float(times[0]) - end_s
 
@@ -78,7 +79,7 @@ def until_rate_s(start_s: float, rate_mbps: float, over_s: float = 0.2) -> Measu
     """Return how long after a time the goodput reaches a rate [s]: the mean over a short while; infinity if never."""
 
     def measured(result: RunResult) -> float:
-        rows = _series(result, "main.receiver", "delivered_bytes").sort("time_s")
+        rows = series(result, "main.receiver", "delivered_bytes").sort("time_s")
         steps = max(1, round(over_s / (rows["time_s"][1] - rows["time_s"][0])))
         reached = rows.with_columns(
             rate=8e-6 * pl.col("value").diff(steps) / pl.col("time_s").diff(steps),
@@ -92,8 +93,8 @@ def threshold_share(before_s: float, at_s: float) -> Measure:
     """Return the slow start threshold at a time as a share of the window before another time."""
 
     def measured(result: RunResult) -> float:
-        window = _series(result, "main.sender", "cwnd_bytes").filter(pl.col("time_s") < before_s)["value"][-1]
-        threshold = _series(result, "main.sender", "ssthresh_bytes").filter(pl.col("time_s") <= at_s)["value"]
+        window = series(result, "main.sender", "cwnd_bytes").filter(pl.col("time_s") < before_s)["value"][-1]
+        threshold = series(result, "main.sender", "ssthresh_bytes").filter(pl.col("time_s") <= at_s)["value"]
         return math.nan if threshold.is_empty() else float(threshold[-1]) / float(window)
 
     return measured
@@ -106,7 +107,7 @@ def lost_time_share(after_s: float, step_s: float = 0.1) -> Measure:
     """
 
     def measured(result: RunResult) -> float:
-        rows = _series(result, "main.receiver", "delivered_bytes").sort("time_s")
+        rows = series(result, "main.receiver", "delivered_bytes").sort("time_s")
         steps = max(1, round(step_s / (rows["time_s"][1] - rows["time_s"][0])))
         rates = rows.filter(pl.col("time_s") >= after_s).gather_every(steps)["value"].diff().drop_nulls()
         return 100 * (1 - _number(rates.mean()) / _number(rates.median()))
@@ -118,7 +119,7 @@ def when_delivered_s(size_bytes: float) -> Measure:
     """Return when the receiver has more than a number of bytes [s]."""
 
     def measured(result: RunResult) -> float:
-        rows = _series(result, "main.receiver", "delivered_bytes").sort("time_s")
+        rows = series(result, "main.receiver", "delivered_bytes").sort("time_s")
         return _number(rows.filter(pl.col("value") > size_bytes)["time_s"].min())
 
     return measured
@@ -129,16 +130,12 @@ def window_growth(from_s: Measure, within_s: float) -> Measure:
 
     def measured(result: RunResult) -> float:
         start = from_s(result)
-        rows = _series(result, "main.sender", "cwnd_bytes")
+        rows = series(result, "main.sender", "cwnd_bytes")
         before = rows.filter(pl.col("time_s") <= start)["value"]
         inside = rows.filter(pl.col("time_s").is_between(start, start + within_s))["value"]
         return _number(inside.max()) / float(before[-1])
 
     return measured
-
-
-def _series(result: RunResult, element: str, metric: str) -> pl.DataFrame:
-    return result.series.filter(pl.col("element") == element, pl.col("metric") == metric)
 
 
 def _number(value: object) -> float:

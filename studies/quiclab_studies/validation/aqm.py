@@ -6,19 +6,16 @@ lane. What a difference is due to, TCP or the queue, a run in the kernel lane wi
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from quiclab.lane.run import Lane
 from quiclab.study import (
-    Assumption,
     Configuration,
     Design,
     Engine,
     Factor,
     Figure,
-    Measures,
     Metric,
     Presentation,
     Study,
@@ -26,6 +23,8 @@ from quiclab.study import (
     Variant,
 )
 from quiclab.study.criteria import Criterion
+from quiclab_studies.declarations import kept_metric, measures_of_criteria
+from quiclab_studies.remarks import assumed
 from quiclab_studies.validation.aqm_cells import BY_NAME, CELLS, serialised, with_kernel_timers
 from quiclab_studies.validation.blind import MODEL, goodput_mbps
 from quiclab_studies.validation.blind_starts import STARTS
@@ -33,8 +32,6 @@ from quiclab_studies.validation.blind_views import Views
 from quiclab_studies.validation.stored.sojourns import BOTTLENECK, sojourns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from quiclab.result import RunResult
     from quiclab.study.findings import Key
 
@@ -43,14 +40,6 @@ SOURCE = "the kernel lane with the virtual clock: Linux TCP through the kernel's
 NETEM = Lane(clock="virtual", emulation="netem")
 RUNS = 2
 GOODPUT, SOJOURN, SIGNALS, SHARE = 0.05, 0.10, 0.10, 0.95
-
-
-def _kept(name: str) -> Callable[[RunResult], float]:
-    def value(result: RunResult) -> float:
-        found = result.data["kept"][name]
-        return math.nan if found is None else float(found)
-
-    return value
 
 
 def marks(result: RunResult) -> float:
@@ -77,43 +66,32 @@ SERIALISED = Variant(
     RUNS,
 )
 
-METRIC = Metric("goodput_mbps", "Goodput of all flows", "Mbit/s", goodput_mbps)
-FURTHER = (
-    Metric("sojourn_ms", "Mean time in the bottleneck", "ms", _kept("mean_ms")),
-    Metric("flow2_sojourn_p99_ms", "Time of flow 2 in the bottleneck, 99 %", "ms", _kept("flow2_p99_ms")),
+METRICS = (
+    Metric("goodput_mbps", "Goodput of all flows", "Mbit/s", goodput_mbps),
+    kept_metric("sojourn_ms", "Mean time in the bottleneck", "ms", "mean_ms"),
+    kept_metric("flow2_sojourn_p99_ms", "Time of flow 2 in the bottleneck, 99 %", "ms", "flow2_p99_ms"),
     Metric("signals", "Marks and drops", "packets", signals),
     Metric("marks", "Marks", "packets", marks),
     Metric("drops", "Drops", "packets", drops),
 )
-METRICS = (METRIC, *FURTHER)
 RELATIVE = frozenset(metric.name for metric in METRICS)
+VIEWS = Views(MODEL, KERNEL, METRICS, RELATIVE, lambda _, key: BY_NAME[str(key[1])].description)
 
 
-def _described(_: int, key: Key) -> str:
-    return BY_NAME[str(key[1])].description
-
-
-VIEWS = Views(MODEL, KERNEL, METRICS, RELATIVE, _described)
-
-
-def _criteria() -> tuple[Criterion, ...]:
-    keys: list[Key] = [("tcp", cell.name) for cell in CELLS]
-    return tuple(
-        Criterion(identity, statement, {}, dict.fromkeys(keys, limit), metric, share=SHARE)
-        for identity, statement, limit, metric in (
-            ("VA-1", "Goodput is within 5 % in at least 95 % of the cells.", GOODPUT, ""),
-            (
-                "VA-2",
-                "Mean time in the bottleneck is within 10 % in at least 95 % of the cells.",
-                SOJOURN,
-                "sojourn_ms",
-            ),
-            ("VA-3", "The number of marks and drops is within 10 % in at least 95 % of the cells.", SIGNALS, "signals"),
-        )
+_KEYS: list[Key] = [("tcp", cell.name) for cell in CELLS]
+CRITERIA = tuple(
+    Criterion(identity, statement, {}, dict.fromkeys(_KEYS, limit), metric, share=SHARE)
+    for identity, statement, limit, metric in (
+        ("VA-1", "Goodput is within 5 % in at least 95 % of the cells.", GOODPUT, ""),
+        (
+            "VA-2",
+            "Mean time in the bottleneck is within 10 % in at least 95 % of the cells.",
+            SOJOURN,
+            "sojourn_ms",
+        ),
+        ("VA-3", "The number of marks and drops is within 10 % in at least 95 % of the cells.", SIGNALS, "signals"),
     )
-
-
-CRITERIA = _criteria()
+)
 
 STUDY = Study(
     "validation/aqm",
@@ -125,18 +103,10 @@ STUDY = Study(
             Engine(MODEL),
             Engine(KERNEL, lane=NETEM, stacks={MODEL: "linux"}, changes=with_kernel_timers),
         ),
-        engine_changes=lambda _: {},
         variants=(*(replace(start, engines=(KERNEL,)) for start in STARTS), SERIALISED),
         runs=RUNS,
     ),
-    measures=Measures(
-        metric=METRIC,
-        further=FURTHER,
-        keep=sojourns,
-        table=Table("", SOURCE, engine=KERNEL),
-        criteria=CRITERIA,
-        claims=tuple(item.claim(SOURCE) for item in CRITERIA),
-    ),
+    measures=measures_of_criteria(METRICS, CRITERIA, Table("", SOURCE, engine=KERNEL), keep=sojourns),
     presentation=Presentation(
         title="Queue disciplines and Linux",
         abstract=f"{len(CELLS)} cells: CoDel, FQ-CoDel, PIE, FQ-PIE, DualPI2, RED and CAKE with two to four "
@@ -144,44 +114,13 @@ STUDY = Study(
         "80 ms; the sim lane, and Linux TCP through the disciplines of the kernel.",
         source="quiclab: no publication",
         figures=(
-            Figure(
-                "Distribution of the differences",
-                SOURCE,
-                "",
-                "Share of the cells over the magnitude of the difference, of means over the runs; dashed: two runs of "
-                "the kernel, which is what chance makes.",
-                draw=VIEWS.curves,
-            ),
+            VIEWS.figure(SOURCE, "cells", "the kernel"),
             Figure("Goodput", SOURCE, "", "Mean over the runs.", "VA-1", pairs=True),
             Figure("Mean time in the bottleneck", SOURCE, "", "Mean over packets and runs.", "VA-2", pairs=True),
             Figure("Marks and drops", SOURCE, "", "Mean over the runs.", "VA-3", pairs=True),
         ),
         text_tables=VIEWS.tables,
-        assumptions=(
-            Assumption(
-                "Flows start a second after the queue was set up.",
-                "PIE of Linux makes its first update after half a second; a run begins with the set-up.",
-            ),
-            Assumption(
-                "PIE is updated each 16 ms; the kernel is asked for 15 ms.",
-                "Timers of the kernel end at jiffies, of 1 ms in the guest, and take one more than they are asked for.",
-            ),
-            Assumption(
-                "Times in the bottleneck are those of packets that arrive after 5 s.",
-                "The overshoot of slow start is one event in each run, and its queue many times the later one.",
-            ),
-            Assumption(
-                "The rate is that of a token bucket with room for a packet.",
-                "Below a discipline with a class for its child the kernel has no other rate. A full bucket passes the "
-                "first packet of a busy period at once, and all after it are earlier by as much, which a discipline "
-                "sees that measures times; the variant `serialised` has a link without it.",
-            ),
-            Assumption(
-                "Times in the bottleneck end with the departure of a packet.",
-                "Disciplines give a packet when the one before has left; then it waits for tokens. CAKE is no child of "
-                "a bucket: a stage behind it serialises its packets.",
-            ),
-        ),
+        assumptions=assumed(__file__, "aqm"),
         limits=(
             "Where a queue drops a few dozen packets, two runs of the kernel differ by more than the limits: PIE and "
             "DualPI2 draw random numbers, and flows of few packets follow them.",

@@ -7,31 +7,28 @@ the virtual clock runs the same elements with Linux TCP. Whoever changes a mecha
 from __future__ import annotations
 
 import math
-from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from quiclab.lane.run import Lane
 from quiclab.study import (
-    Assumption,
     Configuration,
     Design,
     Engine,
-    Factor,
     Figure,
-    Measures,
     Metric,
     Presentation,
     Study,
     Table,
 )
 from quiclab.study.criteria import Criterion
-from quiclab_studies.validation.blind_cases import CASES, Case, draw_case
+from quiclab_studies.declarations import measures_of_criteria, numbered_cases
+from quiclab_studies.reductions import jain, mean
+from quiclab_studies.remarks import assumed
+from quiclab_studies.validation.blind_cases import CASES, draw_case
 from quiclab_studies.validation.blind_starts import STARTS
 from quiclab_studies.validation.blind_views import Views
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from quiclab.result import RunResult
     from quiclab.study.findings import Key
 
@@ -51,12 +48,12 @@ def goodput_mbps(result: RunResult) -> float:
 
 def srtt_ms(result: RunResult) -> float:
     """Return the smoothed RTT of the senders, mean over time and flows [ms]."""
-    return _mean([result.over_time(f"{name}.sender", "srtt_ms", "mean") for name in result.flows])
+    return _over_flows(result, "mean")
 
 
 def largest_srtt_ms(result: RunResult) -> float:
     """Return the largest smoothed RTT of each sender, mean over the flows [ms]."""
-    return _mean([result.over_time(f"{name}.sender", "srtt_ms", "largest") for name in result.flows])
+    return _over_flows(result, "largest")
 
 
 def retransmissions(result: RunResult) -> float:
@@ -69,16 +66,13 @@ def retransmissions(result: RunResult) -> float:
 def fairness(result: RunResult) -> float:
     """Return Jain's index over the goodputs of the flows; 1 for one flow."""
     end_s = result.data["run"]["network_time_s"]
-    rates = [
-        flow.delivered_bytes / (end_s - flow.start_s) for flow in result.flows.values() if flow.start_s is not None
-    ]
-    squares = math.fsum(rate * rate for rate in rates)
-    return math.fsum(rates) ** 2 / (len(rates) * squares) if squares else math.nan
+    flows = result.flows.values()
+    return jain(flow.delivered_bytes / (end_s - flow.start_s) for flow in flows if flow.start_s is not None)
 
 
-def _mean(values: Sequence[float]) -> float:
-    known = [value for value in values if not math.isnan(value)]
-    return math.fsum(known) / len(known) if known else math.nan
+def _over_flows(result: RunResult, statistic: Literal["mean", "largest"]) -> float:
+    values = [result.over_time(f"{name}.sender", "srtt_ms", statistic) for name in result.flows]
+    return mean([value for value in values if not math.isnan(value)])
 
 
 METRIC = Metric("goodput_mbps", "Goodput of all flows", "Mbit/s", goodput_mbps)
@@ -88,44 +82,30 @@ FURTHER = (
     Metric("retransmissions_percent", "Segments sent again", "%", retransmissions),
     Metric("jfi", "Jain's fairness index", "", fairness),
 )
+METRICS = (METRIC, *FURTHER)
 RELATIVE = frozenset({METRIC.name, "srtt_ms", "largest_srtt_ms"})
+VIEWS = Views(MODEL, KERNEL, METRICS, RELATIVE, lambda seed, key: draw_case(seed, int(key[1])).description)
 
 
-@cache
-def _cases(seed: int) -> dict[int, Case]:
-    return {number: draw_case(seed, number) for number in range(1, CASES + 1)}
-
-
-def _described(seed: int, key: Key) -> str:
-    return _cases(seed)[int(key[1])].description
-
-
-VIEWS = Views(MODEL, KERNEL, (METRIC, *FURTHER), RELATIVE, _described)
-
-
-def _criteria() -> tuple[Criterion, ...]:
-    keys: list[Key] = [("tcp", number) for number in range(1, CASES + 1)]
-    return (
-        Criterion(
-            "VB-1",
-            "Goodput is within 5 % in at least 95 % of the cases, and within 0.5 % in the median.",
-            {},
-            dict.fromkeys(keys, GOODPUT),
-            median_limit=MEDIAN_GOODPUT,
-            share=SHARE,
-        ),
-        Criterion(
-            "VB-2",
-            "Mean RTT is within 5 % in at least 95 % of the cases.",
-            {},
-            dict.fromkeys(keys, ROUND_TRIP_TIME),
-            "srtt_ms",
-            share=SHARE,
-        ),
-    )
-
-
-CRITERIA = _criteria()
+_KEYS: list[Key] = [("tcp", number) for number in range(1, CASES + 1)]
+CRITERIA = (
+    Criterion(
+        "VB-1",
+        "Goodput is within 5 % in at least 95 % of the cases, and within 0.5 % in the median.",
+        {},
+        dict.fromkeys(_KEYS, GOODPUT),
+        median_limit=MEDIAN_GOODPUT,
+        share=SHARE,
+    ),
+    Criterion(
+        "VB-2",
+        "Mean RTT is within 5 % in at least 95 % of the cases.",
+        {},
+        dict.fromkeys(_KEYS, ROUND_TRIP_TIME),
+        "srtt_ms",
+        share=SHARE,
+    ),
+)
 
 
 def blind(seed: int) -> Study:
@@ -135,29 +115,13 @@ def blind(seed: int) -> Study:
         design=Design(
             scenario="scenarios/linux_tcp.toml",
             configurations=(Configuration("tcp", "TCP", {}),),
-            factors=(
-                Factor(
-                    "case",
-                    "case",
-                    "Case",
-                    "",
-                    tuple(range(1, CASES + 1)),
-                    lambda number: _cases(seed)[int(number)].changes,
-                ),
-            ),
+            factors=(numbered_cases(CASES, lambda number: draw_case(seed, number).changes),),
             engines=(Engine(MODEL), Engine(KERNEL, lane=Lane(clock="virtual"), stacks={MODEL: "linux"})),
-            engine_changes=lambda _: {},
             variants=STARTS,
             runs=RUNS,
             seed=seed,
         ),
-        measures=Measures(
-            metric=METRIC,
-            further=FURTHER,
-            table=Table("", SOURCE, engine=KERNEL),
-            criteria=CRITERIA,
-            claims=tuple(item.claim(SOURCE) for item in CRITERIA),
-        ),
+        measures=measures_of_criteria(METRICS, CRITERIA, Table("", SOURCE, engine=KERNEL)),
         presentation=Presentation(
             title="Random scenarios: the TCP model and Linux",
             abstract=f"{CASES} networks and one to four TCP downloads each, drawn at random: Reno, CUBIC and BBR over "
@@ -166,28 +130,12 @@ def blind(seed: int) -> Study:
             "virtual clock.",
             source="quiclab: no publication",
             figures=(
-                Figure(
-                    "Distribution of the differences",
-                    SOURCE,
-                    "",
-                    "Share of the cases over the magnitude of the difference, of means over the runs; dashed: two "
-                    "runs of the kernel, which is what chance makes.",
-                    draw=VIEWS.curves,
-                ),
+                VIEWS.figure(SOURCE, "cases", "the kernel"),
                 Figure("Goodput", SOURCE, "", "Mean over the runs.", "VB-1", pairs=True),
                 Figure("Mean RTT", SOURCE, "", "Mean over time, flows and runs.", "VB-2", pairs=True),
             ),
             text_tables=VIEWS.tables,
-            assumptions=(
-                Assumption(
-                    "Both lanes have the same elements with the same seeds.",
-                    "What differs is TCP alone: losses and delays are drawn alike, packet by packet.",
-                ),
-                Assumption(
-                    "Socket buffers are limited to 4 MiB (sender) and 6 MiB (receiver) in both lanes.",
-                    "The kernel's own limits depend on the memory of the machine, which is small in the guest.",
-                ),
-            ),
+            assumptions=assumed(__file__, "blind"),
             limits=(
                 "Many cases are sensitive to small differences: the kernel's two runs, which differ in the seed, are "
                 "as far apart as the table says.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass, replace
+from functools import cache
 
 from quiclab.study import Changes
 
@@ -58,6 +59,10 @@ class Case:
         Bottleneck (sum of both links of a bearer), and round trip time without queues.
     queue_packets
         Limit of the bottleneck's queue.
+    flows
+        The downloads.
+    seconds
+        Duration [s].
     discipline
         Kind of the queue.
     loss
@@ -66,22 +71,18 @@ class Case:
         Standard deviation of the delay of data, and whether packets overtake each other.
     bearer
         Batch size, shares and t-Reordering [ms] of a split bearer; None for a single link.
-    flows
-        The downloads.
-    seconds
-        Duration [s].
     """
 
     rate_mbps: float
     rtt_ms: float
     queue_packets: int
-    discipline: str
-    loss: object
-    jitter_ms: float
-    reorder: bool
-    bearer: tuple[int, tuple[int, int], int] | None
     flows: tuple[Flow, ...]
     seconds: float
+    discipline: str = "drop_tail"
+    loss: object = None
+    jitter_ms: float = 0.0
+    reorder: bool = False
+    bearer: tuple[int, tuple[int, int], int] | None = None
 
     @property
     def description(self) -> str:
@@ -186,11 +187,13 @@ class Case:
         }
 
 
+@cache
 def draw_case(seed: int, number: int) -> Case:
     """Draw case `number` of a seed."""
     return _draw(random.Random(f"blind/{seed}/{number}"), PACKETS, (6, 2, 1, 1))  # noqa: S311 - no secret
 
 
+@cache
 def draw_quic_case(seed: int, number: int) -> Case:
     """Draw case `number` of a seed with one flow, whose control a QUIC stack has, too."""
     draw = random.Random(f"blind_quic/{seed}/{number}")  # noqa: S311 - no secret
@@ -233,4 +236,4 @@ def _draw(draw: random.Random, packets: int, counts: tuple[int, int, int, int]) 
         Flow(draw.choice(CONTROLS), draw.random() < 0.2, 0.0 if index == 0 else _rounded(draw.uniform(0, seconds / 4)))
         for index in range(count)
     )
-    return Case(rate, rtt, queue, discipline, loss, jitter, reorder, bearer, flows, seconds)
+    return Case(rate, rtt, queue, flows, seconds, discipline, loss, jitter, reorder, bearer)

@@ -7,29 +7,26 @@ no time.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 from quiclab.lane.run import Lane
 from quiclab.study import (
-    Assumption,
-    Configuration,
     Design,
     Engine,
-    Factor,
     Figure,
-    Measures,
     Presentation,
     Study,
     Table,
 )
 from quiclab.study.criteria import Criterion
-from quiclab_studies.validation.blind import FURTHER as TCP_FURTHER
+from quiclab_studies.declarations import measures_of_criteria, numbered_cases
+from quiclab_studies.remarks import assumed
 from quiclab_studies.validation.blind import METRIC, RELATIVE
-from quiclab_studies.validation.blind_cases import QUIC_CASES, Case, draw_quic_case
+from quiclab_studies.validation.blind import METRICS as TCP_METRICS
+from quiclab_studies.validation.blind_cases import QUIC_CASES, draw_quic_case
 from quiclab_studies.validation.blind_starts import STARTS
 from quiclab_studies.validation.blind_views import Views
-from quiclab_studies.validation.lanes import DATAGRAM, QUIC
+from quiclab_studies.validation.lanes import DATAGRAM, QUIC, QUIC_STACKS
 
 if TYPE_CHECKING:
     from quiclab.study.findings import Key
@@ -39,37 +36,28 @@ SOURCE = "programs in the kernel lane with the virtual clock, the same elements 
 RUNS = 2
 GOODPUT, MEDIAN_GOODPUT, SHARE = 0.05, 0.005, 0.95
 FIRST_SEED = 1
-#: Of the further metrics of TCP, those that all programs report.
-FURTHER = tuple(metric for metric in TCP_FURTHER if metric.name == "srtt_ms")
-
-
-@cache
-def _cases(seed: int) -> dict[int, Case]:
-    return {number: draw_quic_case(seed, number) for number in range(1, QUIC_CASES + 1)}
+#: Of the metrics of TCP, those that all programs report.
+METRICS = tuple(metric for metric in TCP_METRICS if metric.name in (METRIC.name, "srtt_ms"))
 
 
 def _described(seed: int, key: Key) -> str:
-    return f"{QUIC[str(key[0])]}: {_cases(seed)[int(key[1])].description}"
+    return f"{QUIC[str(key[0])]}: {draw_quic_case(seed, int(key[1])).description}"
 
 
-VIEWS = Views(MODEL, KERNEL, (METRIC, *FURTHER), RELATIVE, _described)
+VIEWS = Views(MODEL, KERNEL, METRICS, RELATIVE, _described)
 
 
-def _criteria() -> tuple[Criterion, ...]:
-    keys: list[Key] = [(name, number) for name in QUIC for number in range(1, QUIC_CASES + 1)]
-    return (
-        Criterion(
-            "VBQ-1",
-            "Goodput is within 5 % in at least 95 % of the cases, and within 0.5 % in the median.",
-            {},
-            dict.fromkeys(keys, GOODPUT),
-            median_limit=MEDIAN_GOODPUT,
-            share=SHARE,
-        ),
-    )
-
-
-CRITERIA = _criteria()
+_KEYS: list[Key] = [(name, number) for name in QUIC for number in range(1, QUIC_CASES + 1)]
+CRITERIA = (
+    Criterion(
+        "VBQ-1",
+        "Goodput is within 5 % in at least 95 % of the cases, and within 0.5 % in the median.",
+        {},
+        dict.fromkeys(_KEYS, GOODPUT),
+        median_limit=MEDIAN_GOODPUT,
+        share=SHARE,
+    ),
+)
 
 
 def blind_quic(seed: int) -> Study:
@@ -78,41 +66,14 @@ def blind_quic(seed: int) -> Study:
         "validation/blind_quic",
         design=Design(
             scenario="scenarios/lanes.toml",
-            configurations=tuple(
-                Configuration(
-                    name,
-                    label,
-                    {
-                        "flows.main.stack": name,
-                        "flows.main.sender.datagram_size": DATAGRAM,
-                        "flows.main.receiver.datagram_size": DATAGRAM,
-                    },
-                )
-                for name, label in QUIC.items()
-            ),
-            factors=(
-                Factor(
-                    "case",
-                    "case",
-                    "Case",
-                    "",
-                    tuple(range(1, QUIC_CASES + 1)),
-                    lambda number: _cases(seed)[int(number)].quic_changes,
-                ),
-            ),
+            configurations=QUIC_STACKS,
+            factors=(numbered_cases(QUIC_CASES, lambda number: draw_quic_case(seed, number).quic_changes),),
             engines=(Engine(MODEL, needs="quinn"), Engine(KERNEL, lane=Lane(clock="virtual"))),
-            engine_changes=lambda _: {},
             variants=STARTS,
             runs=RUNS,
             seed=seed,
         ),
-        measures=Measures(
-            metric=METRIC,
-            further=FURTHER,
-            table=Table("", SOURCE, engine=KERNEL),
-            criteria=CRITERIA,
-            claims=tuple(item.claim(SOURCE) for item in CRITERIA),
-        ),
+        measures=measures_of_criteria(METRICS, CRITERIA, Table("", SOURCE, engine=KERNEL)),
         presentation=Presentation(
             title="Random scenarios: QUIC stacks in process and as programs",
             abstract=f"{QUIC_CASES} networks drawn at random, with a download by quinn and one by aioquic each: "
@@ -120,27 +81,11 @@ def blind_quic(seed: int) -> Study:
             "bandwidth-delay products, queue disciplines, loss, jitter, and split bearers.",
             source="quiclab: no publication",
             figures=(
-                Figure(
-                    "Distribution of the differences",
-                    SOURCE,
-                    "",
-                    "Share of the cases over the magnitude of the difference, of means over the runs; dashed: two "
-                    "runs of the programs, which is what chance makes.",
-                    draw=VIEWS.curves,
-                ),
+                VIEWS.figure(SOURCE, "cases", "the programs"),
                 Figure("Goodput", SOURCE, "", "Mean over the runs.", "VBQ-1", pairs=True),
             ),
             text_tables=VIEWS.tables,
-            assumptions=(
-                Assumption(
-                    "Both lanes have the same elements with the same seeds, and hosts that take no time.",
-                    "What differs is how a stack is driven: by the simulation, or by sockets and timers of a program.",
-                ),
-                Assumption(
-                    f"QUIC datagrams have {DATAGRAM}.",
-                    "The quinn program would find out that more bytes pass; in process quinn does not look.",
-                ),
-            ),
+            assumptions=assumed(__file__, "blind_quic", datagram=DATAGRAM),
             limits=(
                 "Many cases are sensitive to small differences: two runs of the programs are as far apart as the table "
                 "says.",

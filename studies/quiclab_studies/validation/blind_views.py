@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from quiclab.result.stats import reduced
-from quiclab.study import TextTable
+from quiclab.study import Figure, TextTable
 from quiclab.study.libraries import alt
+from quiclab_studies.declarations import drawn_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -73,6 +74,16 @@ class Views:
                 ("case", "goodput", "mean RTT", f"goodput, {PAIRS[1]}", "scenario", "packets of both"),
                 self.worst,
             ),
+        )
+
+    def figure(self, source: str, settings: str, reference: str) -> Figure:
+        """Return the figure of the differences, which names the settings and the reference in the plural."""
+        return drawn_figure(
+            "Distribution of the differences",
+            f"Share of the {settings} over the magnitude of the difference, of means over the runs; dashed: two runs "
+            f"of {reference}, which is what chance makes.",
+            self.curves,
+            source,
         )
 
     def differences(self, runs: Runs, metric: str) -> dict[Key, float]:

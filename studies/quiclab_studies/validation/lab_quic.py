@@ -17,7 +17,6 @@ from quiclab.study import (
     Engine,
     Factor,
     Figure,
-    Measures,
     Metric,
     Presentation,
     Study,
@@ -25,7 +24,8 @@ from quiclab.study import (
     Value,
     Variant,
 )
-from quiclab_studies.split_bearer import batch_factor
+from quiclab_studies.declarations import batch_factor, measures_of_criteria
+from quiclab_studies.remarks import assumed
 from quiclab_studies.validation.explanations import explained
 from quiclab_studies.validation.lab_quic_aioquic import (
     BATCH_CRITERIA,
@@ -39,7 +39,7 @@ from quiclab_studies.validation.lab_quic_aioquic import (
     batch_table,
     path_table,
 )
-from quiclab_studies.validation.lab_quic_chains import CHAINS, FURTHER, GOODPUT, ROUND_TRIPS, criteria, lab_quic
+from quiclab_studies.validation.lab_quic_chains import CHAINS, METRICS, ROUND_TRIPS, counts, criteria, lab_quic
 
 QUINN = "quinn-proto 0.11.19 in the same networks"
 AIOQUIC = "aioquic 0.9.25 in virtual time (validation/reference/aioquic)"
@@ -148,13 +148,7 @@ QUINN_STUDY = Study(
         runs=10,
         variants=(LATE_TIMERS,),
     ),
-    measures=Measures(
-        metric=GOODPUT,
-        further=FURTHER,
-        table=Table("", QUINN, engine="quinn"),
-        criteria=QUINN_CRITERIA,
-        claims=tuple(item.claim(QUINN) for item in QUINN_CRITERIA),
-    ),
+    measures=measures_of_criteria(METRICS, QUINN_CRITERIA, Table("", QUINN, engine="quinn")),
     presentation=Presentation(
         title="lab-quic compared with quinn",
         abstract="One download through a bottleneck, with NewReno and CUBIC of quinn and of lab-quic with quinn's "
@@ -168,10 +162,7 @@ QUINN_STUDY = Study(
             DATAGRAMS,
             HANDSHAKE,
             EVENTS,
-            Assumption(
-                f"A run lasts {ROUND_TRIPS} round trips where losses or delays are random, 30 s where they are not.",
-                "Ten runs then have more than 2000 losses in each setting.",
-            ),
+            *assumed(__file__, "lab_quic_quinn", round_trips=ROUND_TRIPS),
         ),
         limits=INTERVALS,
     ),
@@ -189,12 +180,10 @@ AIOQUIC_STUDY = Study(
         engine_changes=partial(aioquic_profile, "main"),
         runs=50,
     ),
-    measures=Measures(
-        metric=GOODPUT,
-        further=(*FURTHER, Metric("first_byte_ms", "First byte", "ms", first_byte_ms)),
-        table=Table(PATH, AIOQUIC, lambda _: path_table()),
-        criteria=AIOQUIC_CRITERIA,
-        claims=tuple(item.claim(AIOQUIC) for item in AIOQUIC_CRITERIA),
+    measures=measures_of_criteria(
+        (*METRICS, Metric("first_byte_ms", "First byte", "ms", first_byte_ms)),
+        AIOQUIC_CRITERIA,
+        Table(PATH, AIOQUIC, lambda _: path_table()),
     ),
     presentation=presentation(
         title="lab-quic compared with aioquic",
@@ -213,12 +202,6 @@ AIOQUIC_STUDY = Study(
 )
 
 
-def _of_dc(end: str, name: str) -> Metric:
-    label = {item.name: item.label for item in FURTHER}[name]
-    key = "packets_sent" if name.endswith("a_packets") or name == "client_packets" else name
-    return Metric(name, label, "", lambda result: float(getattr(result.flows["dc"], end)[key]))
-
-
 DUAL_CONNECTIVITY_STUDY = Study(
     "validation/lab_quic/aioquic_dual_connectivity",
     design=design(
@@ -227,17 +210,10 @@ DUAL_CONNECTIVITY_STUDY = Study(
         engine_changes=partial(aioquic_profile, "dc"),
         runs=10,
     ),
-    measures=Measures(
-        metric=Metric("throughput_mbps", "Throughput", "Mbit/s", batch_throughput_mbps),
-        further=(
-            _of_dc("sender", "data_packets"),
-            _of_dc("receiver", "client_packets"),
-            _of_dc("sender", "lost_packets"),
-            _of_dc("sender", "congestion_events"),
-        ),
-        table=Table(DUAL_CONNECTIVITY, AIOQUIC, lambda _: batch_table()),
-        criteria=BATCH_CRITERIA,
-        claims=tuple(item.claim(AIOQUIC) for item in BATCH_CRITERIA),
+    measures=measures_of_criteria(
+        (Metric("throughput_mbps", "Throughput", "Mbit/s", batch_throughput_mbps), *counts("dc")),
+        BATCH_CRITERIA,
+        Table(DUAL_CONNECTIVITY, AIOQUIC, lambda _: batch_table()),
     ),
     presentation=presentation(
         title="lab-quic compared with aioquic: batches of Dual Connectivity",
@@ -251,10 +227,7 @@ DUAL_CONNECTIVITY_STUDY = Study(
         assumptions=(
             DATAGRAMS,
             HANDSHAKE,
-            Assumption(
-                "Links, bearer, reordering and the client's host are those of the scenario.",
-                "The measurements use unmodified aioquic.",
-            ),
+            *assumed(__file__, "lab_quic_dual_connectivity"),
         ),
         limits=(*INTERVALS, "The reference has two runs of each batch size."),
     ),

@@ -7,6 +7,7 @@ from quiclab.result import RunResult
 from quiclab.study import Changes, Configuration, Metric
 from quiclab.study.criteria import Criterion
 from quiclab.study.findings import Key
+from quiclab_studies.validation.network import Network
 
 DATAGRAM_BYTES, FRAME_BYTES = 1280, 1322
 WITHOUT_LOSS, WITH_LOSS, EVENTS = 0.03, 0.08, 0.10
@@ -63,23 +64,14 @@ class Chain:
 
     def changes(self, seconds: float) -> Changes:
         """Return what makes `scenarios/quic_path.toml` this chain, for a run of that time."""
-        half, time = f"{self.rtt_ms / 2:g} ms", f"{seconds:g} s"
-        far: object = half
-        if self.jitter:
-            far = {"mean": half, "deviation": "1 ms", "distribution": "normal", "reorder": True}
-        found: dict[str, object] = {
+        time, network = f"{seconds:g} s", Network(self.rate_mbps, self.rtt_ms, self.queue_packets, self.loss_percent)
+        return {
+            **network.chain("normal 1ms down" if self.jitter else "none"),
             "duration": time,
             "until": "duration_over",
-            "links.bottleneck.rate": f"{self.rate_mbps} Mbit/s",
-            "links.bottleneck.queue.packets": self.queue_packets,
-            "links.far.delay": far,
-            "links.back.delay": half,
             "flows.main.workload": {"kind": "download", "duration": time, "request": "16 B"},
             "record": {"series_interval": "10 ms" if not self.is_random else "100 ms"},
         }
-        if self.loss_percent:
-            found["links.bottleneck.loss"] = f"{self.loss_percent:g} %"
-        return found
 
 
 CHAINS = {
@@ -116,16 +108,22 @@ def goodput_mbps(result: RunResult) -> float:
     return 8 * result.flows["main"].delivered_bytes / result.network_time_s / 1e6
 
 
-def _main(result: RunResult, end: str, name: str) -> float:
-    return float(getattr(result.flows["main"], end)[name])
+def counts(flow: str) -> tuple[Metric, ...]:
+    """Return the metrics of what both ends of a flow count."""
+    return tuple(
+        Metric(name, label, "", lambda result, end=end, key=key: float(getattr(result.flows[flow], end)[key]))
+        for name, label, end, key in (
+            ("data_packets", "Datagrams of the server", "sender", "packets_sent"),
+            ("client_packets", "Datagrams of the client", "receiver", "packets_sent"),
+            ("lost_packets", "Packets declared lost", "sender", "lost_packets"),
+            ("congestion_events", "Congestion events", "sender", "congestion_events"),
+        )
+    )
 
 
-GOODPUT = Metric("goodput_mbps", "Goodput", "Mbit/s", goodput_mbps)
-FURTHER = (
-    Metric("data_packets", "Datagrams of the server", "", lambda result: _main(result, "sender", "packets_sent")),
-    Metric("client_packets", "Datagrams of the client", "", lambda result: _main(result, "receiver", "packets_sent")),
-    Metric("lost_packets", "Packets declared lost", "", lambda result: _main(result, "sender", "lost_packets")),
-    Metric("congestion_events", "Congestion events", "", lambda result: _main(result, "sender", "congestion_events")),
+METRICS = (
+    Metric("goodput_mbps", "Goodput", "Mbit/s", goodput_mbps),
+    *counts("main"),
     Metric("srtt_ms", "Mean smoothed RTT", "ms", lambda result: result.over_time("main.sender", "srtt_ms", "mean")),
     Metric(
         "cwnd_packets",

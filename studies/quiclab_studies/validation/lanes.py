@@ -7,19 +7,18 @@ disciplines of the kernel in place of quiclab's elements.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from quiclab.lane.run import Lane
 from quiclab.result import RunResult
 from quiclab.study import (
-    Assumption,
     Changes,
     Configuration,
     Design,
     Engine,
     Factor,
     Figure,
-    Measures,
     Metric,
     Presentation,
     Study,
@@ -27,14 +26,26 @@ from quiclab.study import (
 )
 from quiclab.study.criteria import Criterion
 from quiclab.study.findings import Key
+from quiclab_studies.declarations import measures_of_criteria
+from quiclab_studies.remarks import assumed
+from quiclab_studies.validation.network import Network
 
 VIRTUAL = "the kernel lane with the virtual clock, quiclab's elements as the network"
 FRAME_BYTES = 1514
 DATAGRAM = "1280 B"
 SECONDS = 20
-MAX_DIFFERENCE, MEAN, REAL_TIME, ROUND_TRIP_TIME = 0.15, 0.05, 0.05, 0.10
+MAX_DIFFERENCE, MEAN, ROUND_TRIP_TIME = 0.15, 0.05, 0.10
 TCP = {"reno": ("Reno", "newreno"), "cubic": ("CUBIC", "cubic"), "bbr": ("BBR", "bbr-linux")}
 QUIC = {"quinn": "quinn", "aioquic": "aioquic"}
+#: The QUIC stacks with equal datagrams, and a congestion control that others set.
+QUIC_STACKS = tuple(
+    Configuration(
+        name,
+        label,
+        {"flows.main.stack": name, **{f"flows.main.{end}.datagram_size": DATAGRAM for end in ("sender", "receiver")}},
+    )
+    for name, label in QUIC.items()
+)
 
 
 @dataclass(frozen=True)
@@ -60,16 +71,11 @@ class Path:
     @property
     def changes(self) -> Changes:
         """What makes `scenarios/lanes.toml` this path."""
-        half = f"{self.rtt_ms / 2:g} ms"
-        found: dict[str, object] = {
-            "links.bottleneck.rate": f"{self.rate_mbps} Mbit/s",
-            "links.bottleneck.queue.packets": self.queue_packets,
-            "links.far.delay": half,
-            "links.back.delay": half,
+        return {
+            **Network(self.rate_mbps, self.rtt_ms, self.queue_packets, self.loss_percent).chain(),
             "flows.main.workload": {"kind": "download", "duration": f"{SECONDS} s"},
             "record": {"series_interval": "10 ms"},
         }
-        return {**found, "links.bottleneck.loss": f"{self.loss_percent:g} %"} if self.loss_percent else found
 
 
 CLEAN = (
@@ -102,40 +108,35 @@ def retransmits(result: RunResult) -> float:
     return next((float(sender[name]) for name in ("retransmitted_packets", "lost_packets") if name in sender), math.nan)
 
 
-def _limits(configurations: tuple[str, ...], paths: tuple[Path, ...], limit: float) -> dict[Key, float]:
+def _limits(configurations: Iterable[str], paths: tuple[Path, ...], limit: float) -> dict[Key, float]:
     return {(name, path.name): limit for name in configurations for path in paths}
 
 
-def _criteria() -> tuple[Criterion, ...]:
-    tcp, quic = tuple(TCP), tuple(QUIC)
-    return (
-        Criterion(
-            "VL-1",
-            "Without random loss, goodput of TCP is within 15 % of the kernel in every setting, and within 5 % in the "
-            "mean over them.",
-            {},
-            _limits(tcp, CLEAN, MAX_DIFFERENCE),
-            mean_limit=MEAN,
-        ),
-        Criterion("VL-2", "Mean RTT of TCP is within 10 %.", {}, _limits(tcp, CLEAN, ROUND_TRIP_TIME), "srtt_ms"),
-        Criterion(
-            "VL-3",
-            "Without random loss, goodput of QUIC is within 15 % of the programs in every setting, and within 5 % in "
-            "the mean over them.",
-            {},
-            _limits(quic, CLEAN, MAX_DIFFERENCE),
-            mean_limit=MEAN,
-        ),
-        Criterion(
-            "VL-4",
-            "Under random loss, goodput is within 15 % in the mean over the runs.",
-            {},
-            _limits((*tcp, *quic), LOSSY, MAX_DIFFERENCE),
-        ),
-    )
-
-
-CRITERIA = _criteria()
+CRITERIA = (
+    Criterion(
+        "VL-1",
+        "Without random loss, goodput of TCP is within 15 % of the kernel in every setting, and within 5 % in the "
+        "mean over them.",
+        {},
+        _limits(TCP, CLEAN, MAX_DIFFERENCE),
+        mean_limit=MEAN,
+    ),
+    Criterion("VL-2", "Mean RTT of TCP is within 10 %.", {}, _limits(TCP, CLEAN, ROUND_TRIP_TIME), "srtt_ms"),
+    Criterion(
+        "VL-3",
+        "Without random loss, goodput of QUIC is within 15 % of the programs in every setting, and within 5 % in "
+        "the mean over them.",
+        {},
+        _limits(QUIC, CLEAN, MAX_DIFFERENCE),
+        mean_limit=MEAN,
+    ),
+    Criterion(
+        "VL-4",
+        "Under random loss, goodput is within 15 % in the mean over the runs.",
+        {},
+        _limits((*TCP, *QUIC), LOSSY, MAX_DIFFERENCE),
+    ),
+)
 
 STUDY = Study(
     "validation/lanes",
@@ -168,18 +169,16 @@ STUDY = Study(
             Engine("kernel-real", lane=Lane(clock="real"), stacks={"lab-tcp": "linux"}),
             Engine("kernel-netem", lane=Lane(clock="virtual", emulation="netem"), stacks={"lab-tcp": "linux"}),
         ),
-        engine_changes=lambda _: {},
         runs=3,
     ),
-    measures=Measures(
-        metric=Metric("goodput_mbps", "Goodput", "Mbit/s", goodput_mbps),
-        further=(
+    measures=measures_of_criteria(
+        (
+            Metric("goodput_mbps", "Goodput", "Mbit/s", goodput_mbps),
             Metric("srtt_ms", "Mean smoothed RTT", "ms", srtt_ms),
             Metric("retransmits", "Retransmissions", "packets", retransmits),
         ),
-        table=Table("", VIRTUAL, engine="kernel-virtual"),
-        criteria=CRITERIA,
-        claims=tuple(item.claim(VIRTUAL) for item in CRITERIA),
+        CRITERIA,
+        Table("", VIRTUAL, engine="kernel-virtual"),
     ),
     presentation=Presentation(
         title="One scenario, several lanes",
@@ -194,30 +193,12 @@ STUDY = Study(
             Figure("Distance of goodput under random loss", VIRTUAL, "", "Mean over the runs.", "VL-4"),
             Figure("Distance of TCP's round trip time", VIRTUAL, "", "Mean over time.", "VL-2"),
         ),
-        assumptions=(
-            Assumption(
-                "The reference is the virtual clock, not the real one.",
-                "It runs the same programs and the same kernel code, and the load of the machine does not affect it.",
-            ),
-            Assumption(
-                "Programs have the options that they have by default, but for congestion control and size of "
-                "datagrams.",
-                "The sim lane has the same libraries (quinn, aioquic), driven without sockets.",
-            ),
-            Assumption(
-                f"QUIC datagrams have {DATAGRAM} in every lane.",
-                "The quinn program would find that 1452 bytes pass; the sim lane does not look. That is 1.6 % of "
-                "goodput "
-                "without random loss and 16 % with it.",
-            ),
-        ),
+        assumptions=assumed(__file__, "lanes", datagram=DATAGRAM),
         limits=(
             "In the sim lane hosts cost nothing; in the kernel lane with the virtual clock they do not, either. In "
-            "real "
-            "time they do.",
+            "real time they do.",
             "quinn and aioquic of the kernel lane are driven by their own sockets and timers: when acknowledgements "
-            "are "
-            "sent depends on these.",
+            "are sent depends on these.",
         ),
     ),
 )

@@ -9,21 +9,20 @@ from functools import partial
 
 from quiclab.lane.run import Lane
 from quiclab.study import (
-    Assumption,
     Changes,
     Configuration,
     Design,
     Engine,
     Factor,
     Figure,
-    Measures,
     Presentation,
     Study,
     Table,
     Unavailable,
     Variant,
 )
-from quiclab_studies.split_bearer import batch_factor
+from quiclab_studies.declarations import batch_factor, measures_of_criteria
+from quiclab_studies.remarks import assumed
 from quiclab_studies.validation.explanations import explained
 from quiclab_studies.validation.linux_tcp_bulk import BULK, BULK_CRITERIA, PATHS, bulk_table
 from quiclab_studies.validation.linux_tcp_cells import CONTROLS
@@ -100,22 +99,7 @@ def dual_connectivity_flow(engine: str) -> Changes:
     return {"flows.dc": flow}
 
 
-SAME_EVERYWHERE = (
-    Assumption(
-        "Both ends are lab-tcp with the profile linux-7; congestion control is newreno, cubic or bbr-linux.",
-        "One profile for all rows: nothing is set or fitted for a row alone.",
-    ),
-    Assumption(
-        "The bottleneck counts IP packet and 14 bytes of Ethernet header; its queue counts the packet in service; "
-        "random loss takes place before the queue; nothing queues elsewhere.",
-        "That is how netem of the reference's kernels does it.",
-    ),
-    Assumption(
-        "Time counts from two round trips after the client's start, when the first data can arrive.",
-        "The reference counts from the moment the receiver accepts the connection, right before the first data. "
-        "A lost SYN-ACK therefore costs time here only (in 1 % of the runs with 1 % loss).",
-    ),
-)
+SAME_EVERYWHERE = assumed(__file__, "linux_tcp")
 LIMITS = (
     "Deviations over seeds show the effect of random loss, jitter and start phase alone, in the reference and here: in "
     "both, CPUs are infinitely fast and timers exact. Without these, runs repeat each other.",
@@ -145,12 +129,8 @@ BULK_STUDY = Study(
             ),
         ),
     ),
-    measures=Measures(
-        metric=BULK_METRICS[0],
-        further=BULK_METRICS[1:],
-        table=Table(BULK, f"{LINUX}, bulk.csv", lambda _: bulk_table()),
-        claims=tuple(criterion.claim(LINUX) for criterion in JUDGED_BULK),
-        criteria=JUDGED_BULK,
+    measures=measures_of_criteria(
+        BULK_METRICS, JUDGED_BULK, Table(BULK, f"{LINUX}, bulk.csv", lambda _: bulk_table()), LINUX
     ),
     presentation=presentation(
         title="Linux TCP: bulk transfers",
@@ -163,15 +143,7 @@ BULK_STUDY = Study(
         ),
         assumptions=(
             *SAME_EVERYWHERE,
-            Assumption(
-                "Jitter acts on the data alone, after the bottleneck, on each packet for itself, and reorders.",
-                "As in the reference; `uniform25ms` is plus or minus 25 ms.",
-            ),
-            Assumption(
-                "Rows with uniform jitter and default buffers are run and shown, but not judged.",
-                "There the autotuning of the kernel's socket buffers decides; the rows with 64 MB are the ones to "
-                "compare.",
-            ),
+            *assumed(__file__, "linux_tcp_bulk"),
         ),
     ),
 )
@@ -185,11 +157,8 @@ SHORT_STUDY = Study(
         ),
         runs=20,
     ),
-    measures=Measures(
-        metric=TRANSFER_TIME,
-        table=Table(SHORT, f"{LINUX}, short_transfers.csv", lambda _: short_table()),
-        claims=tuple(criterion.claim(LINUX) for criterion in SHORT_CRITERIA),
-        criteria=SHORT_CRITERIA,
+    measures=measures_of_criteria(
+        (TRANSFER_TIME,), SHORT_CRITERIA, Table(SHORT, f"{LINUX}, short_transfers.csv", lambda _: short_table()), LINUX
     ),
     presentation=presentation(
         title="Linux TCP: short transfers",
@@ -201,12 +170,7 @@ SHORT_STUDY = Study(
         assumptions=(
             SAME_EVERYWHERE[0],
             SAME_EVERYWHERE[1],
-            Assumption(
-                "Medians over the repetitions are compared; under loss they may differ by two standard errors.",
-                "Twenty repetitions do not separate medians under loss more precisely. The standard error is "
-                "bootstrapped from the "
-                "reference, so that a model does not widen its own limit. Tables show means.",
-            ),
+            *assumed(__file__, "linux_tcp_short"),
         ),
     ),
 )
@@ -223,12 +187,8 @@ PAIRS_STUDY = Study(
         engine_changes=both_stacks,
         runs=5,
     ),
-    measures=Measures(
-        metric=PAIR_METRICS[0],
-        further=PAIR_METRICS[1:],
-        table=Table(PAIRS, f"{LINUX}, two_flows.csv", lambda _: pair_table()),
-        claims=tuple(criterion.claim(LINUX) for criterion in PAIR_CRITERIA),
-        criteria=PAIR_CRITERIA,
+    measures=measures_of_criteria(
+        PAIR_METRICS, PAIR_CRITERIA, Table(PAIRS, f"{LINUX}, two_flows.csv", lambda _: pair_table()), LINUX
     ),
     presentation=presentation(
         title="Linux TCP: two flows",
@@ -236,10 +196,7 @@ PAIRS_STUDY = Study(
         figures=(Figure("Shares", LINUX, "", "Share of the first flow, mean over the start times.", "LT-P1"),),
         assumptions=(
             *SAME_EVERYWHERE,
-            Assumption(
-                "The flows start at the times of the reference's three runs, which take turns in who is first.",
-                "The start phase is the only thing that its seeds change for Reno and CUBIC.",
-            ),
+            *assumed(__file__, "linux_tcp_pairs"),
         ),
     ),
 )
@@ -261,17 +218,16 @@ DUAL_CONNECTIVITY_STUDY = Study(
             ),
         ),
     ),
-    measures=Measures(
-        metric=BATCH_METRICS[0],
-        further=BATCH_METRICS[1:],
-        table=Table(
+    measures=measures_of_criteria(
+        BATCH_METRICS,
+        BATCH_CRITERIA,
+        Table(
             DUAL_CONNECTIVITY,
             f"{LINUX}, dual_connectivity_batch.csv",
             lambda _: batch_table(),
             (PUBLISHED_BATCHES,),
         ),
-        claims=tuple(criterion.claim(LINUX) for criterion in BATCH_CRITERIA),
-        criteria=BATCH_CRITERIA,
+        LINUX,
     ),
     presentation=presentation(
         title="Linux TCP: batches of Dual Connectivity",
@@ -285,17 +241,7 @@ DUAL_CONNECTIVITY_STUDY = Study(
         assumptions=(
             *SAME_EVERYWHERE[:1],
             SAME_EVERYWHERE[2],
-            Assumption(
-                "The queue of each downlink holds 100 packets; delays are normal with 10 ms mean and 1 ms deviation "
-                "and "
-                "reorder, on the uplink, too.",
-                "The variant `rate_stage_only` of the reference; acknowledgements return over link 1.",
-            ),
-            Assumption(
-                "Frames have 1336 bytes: 1268 of payload, 52 of headers with timestamps, 2 of the bearer, 14 of "
-                "Ethernet.",
-                "As in the reference and as published. No TLS and no HTTP/2 on top.",
-            ),
+            *assumed(__file__, "linux_tcp_dual_connectivity"),
         ),
         limits=(*LIMITS, "Batches of 2 and 10 packets were measured once in the reference."),
     ),

@@ -6,18 +6,9 @@ from dataclasses import dataclass
 from quiclab.result.stats import reduced
 from quiclab.study import Changes
 from quiclab.study.criteria import Criterion
-from quiclab_studies.validation.linux_tcp_cells import (
-    CONTROLS,
-    REFERENCE,
-    Cells,
-    Key,
-    Network,
-    column,
-    grouped,
-    length,
-    read,
-    with_means,
-)
+from quiclab_studies.validation.linux_tcp_cells import CONTROLS, REFERENCE, length
+from quiclab_studies.validation.network import Network
+from quiclab_studies.validation.tables import Cells, Key, column, columns, grouped, read, with_means
 
 BULK = f"{REFERENCE}/bulk.csv"
 WITHOUT_LOSS, WITH_LOSS, ROUND_TRIP_TIME = 0.05, 0.15, 0.10
@@ -107,7 +98,7 @@ def bulk_table() -> list[Cells]:
                 **{key: rows[0][key] for key in ("rate_mbps", "rtt_ms", "queue_packets", "loss_percent", "jitter")},
                 "max_buffers_rmem_wmem": rows[0]["max_buffers_rmem_wmem"],
             },
-            {metric: column(rows, source) for metric, source in BULK_COLUMNS.items()},
+            columns(rows, BULK_COLUMNS),
         )
         for (control, name), rows in _BULK.items()
     ]

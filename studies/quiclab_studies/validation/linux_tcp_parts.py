@@ -7,18 +7,9 @@ from dataclasses import dataclass
 from quiclab.result.stats import bootstrap, reduced
 from quiclab.study import Changes, Value
 from quiclab.study.criteria import Criterion
-from quiclab_studies.validation.linux_tcp_cells import (
-    CONTROLS,
-    REFERENCE,
-    Cells,
-    Key,
-    Network,
-    column,
-    grouped,
-    length,
-    read,
-    with_means,
-)
+from quiclab_studies.validation.linux_tcp_cells import CONTROLS, REFERENCE, length
+from quiclab_studies.validation.network import Network
+from quiclab_studies.validation.tables import Cells, Key, column, columns, grouped, read, with_means
 
 SHORT, PAIRS = f"{REFERENCE}/short_transfers.csv", f"{REFERENCE}/two_flows.csv"
 DUAL_CONNECTIVITY = f"{REFERENCE}/dual_connectivity_batch.csv"
@@ -168,6 +159,13 @@ PAIR_CRITERIA = (
     ),
 )
 
+BATCH_COLUMNS = {
+    "throughput_mbps": "throughput_mbps",
+    "queue_drops": "queue_drops",
+    "timer_expiries": "reorder_timer_expiries",
+    "retransmits": "retransmits",
+}
+"""Metric of the study -> column of the reference."""
 _BATCHES = grouped(read(DUAL_CONNECTIVITY), lambda row: ("linux", int(row["batch_packets"])))
 BATCHES = tuple(int(key[1]) for key in _BATCHES)
 
@@ -175,20 +173,12 @@ BATCHES = tuple(int(key[1]) for key in _BATCHES)
 def batch_table() -> list[Cells]:
     """Return the table over the batch size: Linux as measured, then the published testbed."""
     rows = [
-        with_means(
-            {"configuration": "linux", "dc_batch_packets": str(batch)},
-            {
-                "throughput_mbps": column(found, "throughput_mbps"),
-                "queue_drops": column(found, "queue_drops"),
-                "timer_expiries": column(found, "reorder_timer_expiries"),
-                "retransmits": column(found, "retransmits"),
-            },
-        )
+        with_means({"configuration": "linux", "dc_batch_packets": str(batch)}, columns(found, BATCH_COLUMNS))
         for (_, batch), found in _BATCHES.items()
     ]
-    columns = ("dc_batch_packets", "throughput_mbps_mean", "throughput_mbps_std", "n_runs")
+    shared = ("dc_batch_packets", "throughput_mbps_mean", "throughput_mbps_std", "n_runs")
     published = [row for row in read(PUBLISHED_BATCHES) if row["configuration"] == "tcp"]
-    return rows + [{"configuration": "published", **{name: row[name] for name in columns}} for row in published]
+    return rows + [{"configuration": "published", **{name: row[name] for name in shared}} for row in published]
 
 
 BATCH_CRITERIA = (

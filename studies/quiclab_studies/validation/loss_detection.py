@@ -12,13 +12,11 @@ from typing import Any
 from quiclab.analysis.losses import judge
 from quiclab.result import RunResult
 from quiclab.study import (
-    Assumption,
     Changes,
     Configuration,
     Design,
     Engine,
     Factor,
-    Figure,
     Measures,
     Metric,
     Presentation,
@@ -26,6 +24,8 @@ from quiclab.study import (
     Table,
     TextTable,
 )
+from quiclab_studies.declarations import drawn_figure
+from quiclab_studies.remarks import assumed
 from quiclab_studies.validation.loss_detection_cases import BY_NAME, CASE, SCENARIO, chosen, resolved
 from quiclab_studies.validation.loss_detection_views import HEADS, listing, matrix, packets_of
 
@@ -105,7 +105,6 @@ STUDY = Study(
         ),
         factors=(Factor(CASE, CASE, "Case", "", tuple(BY_NAME), chosen),),
         engines=(Engine("sim", needs="lab-quic"),),
-        engine_changes=lambda _: {},
         runs=1,
     ),
     measures=Measures(
@@ -128,48 +127,27 @@ STUDY = Study(
         "same packets and acknowledgements.",
         source=STANDARDS,
         figures=(
-            Figure(
+            drawn_figure(
                 "Losses declared by each engine",
-                STANDARDS,
-                "",
                 "Packets declared lost, and behind the stroke (on a phone below) how many the standard declares; s: "
-                "some had arrived. "
-                "Blue: the same packets at the same times; violet: as many at the same times, of stacks that count "
-                "only. "
-                "Orange: other packets. Between: the same at other times.",
-                draw=matrix,
+                "some had arrived. Blue: the same packets at the same times; violet: as many at the same times, of "
+                "stacks that count only. Orange: other packets. Between: the same at other times.",
+                matrix,
+                STANDARDS,
             ),
             *(
-                Figure(
+                drawn_figure(
                     f"Case {name}: {case.label}",
-                    STANDARDS,
-                    "",
                     f"{case.why} Packets by their numbers: acknowledged, declared lost, sent (again); a ring marks "
                     "losses declared by the standard. Most were sent at about 0, left of the axis.",
-                    draw=packets_of(name),
+                    packets_of(name),
+                    STANDARDS,
                 )
                 for name, case in BY_NAME.items()
             ),
         ),
         text_tables=(TextTable("Declared losses", HEADS, listing),),
-        assumptions=(
-            Assumption(
-                "The window is 60 datagrams and never changes.",
-                "Transmission after a loss then does not depend on congestion control.",
-            ),
-            Assumption(
-                "The models take the engine's own times of sending and the acknowledgements as they arrived.",
-                "Pacing, acknowledgement policy and handshake then make no difference to the answer.",
-            ),
-            Assumption(
-                "Times agree within 1 ms for QUIC and 4 ms for TCP, whose kernels have 1000 Hz.",
-                "Linux' timers are two ticks late on purpose (TCP_TIMEOUT_MIN), and up to two by rounding.",
-            ),
-            Assumption(
-                "chromium-gquic37 runs with frames of QUIC version 1.",
-                "Its loss detection is that of the profile; acknowledgements of gQUIC are not decoded in qlog.",
-            ),
-        ),
+        assumptions=assumed(__file__, "loss_detection"),
         limits=(
             "quinn and noq do not name the packets that they declare lost: at the moment their counter goes up, their "
             "adapter names the oldest, as RFC 9002 would. Only count and times are compared. lab-tcp: the "

@@ -14,24 +14,22 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from quiclab.study import (
-    Assumption,
-    Configuration,
     Design,
     Engine,
-    Factor,
     Figure,
-    Measures,
     Metric,
     Presentation,
     Study,
     Table,
 )
 from quiclab.study.criteria import Criterion
+from quiclab_studies.declarations import measures_of_criteria, numbered_cases
+from quiclab_studies.remarks import assumed
 from quiclab_studies.validation.blind import goodput_mbps, srtt_ms
 from quiclab_studies.validation.blind_views import Views
 from quiclab_studies.validation.lab_quic import AIOQUIC_CERTIFICATE_BYTES, QUINN_CERTIFICATE_BYTES
 from quiclab_studies.validation.lab_quic_chains import lab_quic
-from quiclab_studies.validation.lanes import DATAGRAM, QUIC
+from quiclab_studies.validation.lanes import DATAGRAM, QUIC, QUIC_STACKS
 
 if TYPE_CHECKING:
     from quiclab.result import RunResult
@@ -109,15 +107,17 @@ def speed_mbps(result: RunResult) -> float:
     return flow.goodput_mbps if flow.completed else goodput_mbps(result)
 
 
-METRIC = Metric("goodput_mbps", "Goodput", "Mbit/s", speed_mbps)
-FURTHER = (Metric("srtt_ms", "Mean smoothed RTT", "ms", srtt_ms),)
+METRICS = (
+    Metric("goodput_mbps", "Goodput", "Mbit/s", speed_mbps),
+    Metric("srtt_ms", "Mean smoothed RTT", "ms", srtt_ms),
+)
 
 
 def _described(seed: int, key: Key) -> str:
     return f"{key[0]}: {kind(int(key[1]))}, {case(seed, int(key[1]))['links']}"
 
 
-VIEWS = Views(PROFILE, STACK, (METRIC, *FURTHER), frozenset({"goodput_mbps", "srtt_ms"}), _described)
+VIEWS = Views(PROFILE, STACK, METRICS, frozenset(metric.name for metric in METRICS), _described)
 
 
 _KEYS: list[Key] = [(name, number) for name in QUIC for number in range(1, CASES + 1)]
@@ -140,40 +140,13 @@ def profiles(seed: int) -> Study:
         "validation/profiles",
         design=Design(
             scenario="scenarios/lanes.toml",
-            configurations=tuple(
-                Configuration(
-                    name,
-                    label,
-                    {
-                        "flows.main.stack": name,
-                        "flows.main.sender.datagram_size": DATAGRAM,
-                        "flows.main.receiver.datagram_size": DATAGRAM,
-                    },
-                )
-                for name, label in QUIC.items()
-            ),
-            factors=(
-                Factor(
-                    "case",
-                    "case",
-                    "Case",
-                    "",
-                    tuple(range(1, CASES + 1)),
-                    lambda number: case(seed, int(number)),
-                ),
-            ),
+            configurations=QUIC_STACKS,
+            factors=(numbered_cases(CASES, lambda number: case(seed, number)),),
             engines=(Engine(PROFILE, changes=as_profile), Engine(STACK, needs="quinn")),
-            engine_changes=lambda _: {},
             runs=RUNS,
             seed=seed,
         ),
-        measures=Measures(
-            metric=METRIC,
-            further=FURTHER,
-            table=Table("", SOURCE, engine=STACK),
-            criteria=CRITERIA,
-            claims=tuple(item.claim(SOURCE) for item in CRITERIA),
-        ),
+        measures=measures_of_criteria(METRICS, CRITERIA, Table("", SOURCE, engine=STACK)),
         presentation=Presentation(
             title="Random scenarios: profiles and their stacks",
             abstract=f"{CASES} networks drawn at random, with a download by quinn and one by aioquic each, "
@@ -181,27 +154,11 @@ def profiles(seed: int) -> Study:
             "files, paths that are silent for a while, few acknowledgements that arrive.",
             source="quiclab: no publication",
             figures=(
-                Figure(
-                    "Distribution of the differences",
-                    SOURCE,
-                    "",
-                    "Share of the cases over the magnitude of the difference, of means over the runs; dashed: two runs "
-                    "of the stacks, which is what chance makes.",
-                    draw=VIEWS.curves,
-                ),
+                VIEWS.figure(SOURCE, "cases", "the stacks"),
                 Figure("Goodput", SOURCE, "", "Mean over the runs.", "VP-1", pairs=True),
             ),
             text_tables=VIEWS.tables,
-            assumptions=(
-                Assumption(
-                    f"QUIC datagrams have {DATAGRAM}; certificates are as long as those of the stacks.",
-                    "Neither is a property of a stack.",
-                ),
-                Assumption(
-                    "Acknowledgements have an uneven delay, and every case several seeds.",
-                    "Behind a limiter, whether a burst loses a packet hangs on fractions of a millisecond.",
-                ),
-            ),
+            assumptions=assumed(__file__, "profiles", datagram=DATAGRAM),
             limits=("A pause of the application is no case: the workloads of these stacks have none.",),
         ),
         drawn=profiles,

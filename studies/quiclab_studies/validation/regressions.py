@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING
 
 from quiclab.lane.run import Lane
 from quiclab.study import (
-    Assumption,
     Configuration,
     Design,
     Engine,
     Factor,
     Figure,
-    Measures,
     Metric,
     Presentation,
     Study,
@@ -26,6 +24,8 @@ from quiclab.study import (
     TextTable,
 )
 from quiclab.study.criteria import Criterion
+from quiclab_studies.declarations import drawn_figure, measures_of_criteria
+from quiclab_studies.remarks import assumed
 from quiclab_studies.validation.blind import KERNEL, MODEL, SOURCE, srtt_ms
 from quiclab_studies.validation.regressions_cells import BY_NAME, CELLS
 from quiclab_studies.validation.regressions_views import HEADS, LIMIT, Views
@@ -72,41 +72,37 @@ def drops(result: RunResult) -> float:
     return math.fsum(elements[name]["dropped"]["packets"] for name in DATA_LINKS if name in elements)
 
 
-METRIC = Metric("goodput_mbps", "Goodput of all flows", "Mbit/s", goodput_mbps)
-FURTHER = (
+METRICS = (
+    Metric("goodput_mbps", "Goodput of all flows", "Mbit/s", goodput_mbps),
     Metric("late_goodput_mbps", "Goodput of the flow that starts late", "Mbit/s", late_goodput_mbps),
     Metric("srtt_ms", "Mean smoothed RTT", "ms", srtt_ms),
     Metric("retransmissions", "Retransmissions", "packets", retransmissions),
     Metric("acks", "Acknowledgements received", "packets", acknowledgements),
     Metric("drops", "Drops", "packets", drops),
 )
-VIEWS = Views(MODEL, KERNEL, (METRIC, *FURTHER))
+VIEWS = Views(MODEL, KERNEL, METRICS)
 
 
-def _criteria() -> tuple[Criterion, ...]:
-    keys: list[Key] = [("tcp", cell.name) for cell in CELLS]
-    late: list[Key] = [("tcp", cell.name) for cell in CELLS if len(cell.case.flows) > 1]
-    return (
-        Criterion("VR-1", "Goodput is within 5 % in every setting.", {}, dict.fromkeys(keys, LIMIT)),
-        Criterion("VR-2", "Mean RTT is within 5 % in every setting.", {}, dict.fromkeys(keys, LIMIT), "srtt_ms"),
-        Criterion(
-            "VR-3",
-            "The number of acknowledgements is within 5 % in every setting.",
-            {},
-            dict.fromkeys(keys, LIMIT),
-            "acks",
-        ),
-        Criterion(
-            "VR-4",
-            "Goodput of a flow that starts late is within 5 %.",
-            {},
-            dict.fromkeys(late, LIMIT),
-            "late_goodput_mbps",
-        ),
-    )
-
-
-CRITERIA = _criteria()
+_KEYS: list[Key] = [("tcp", cell.name) for cell in CELLS]
+_LATE: list[Key] = [("tcp", cell.name) for cell in CELLS if len(cell.case.flows) > 1]
+CRITERIA = (
+    Criterion("VR-1", "Goodput is within 5 % in every setting.", {}, dict.fromkeys(_KEYS, LIMIT)),
+    Criterion("VR-2", "Mean RTT is within 5 % in every setting.", {}, dict.fromkeys(_KEYS, LIMIT), "srtt_ms"),
+    Criterion(
+        "VR-3",
+        "The number of acknowledgements is within 5 % in every setting.",
+        {},
+        dict.fromkeys(_KEYS, LIMIT),
+        "acks",
+    ),
+    Criterion(
+        "VR-4",
+        "Goodput of a flow that starts late is within 5 %.",
+        {},
+        dict.fromkeys(_LATE, LIMIT),
+        "late_goodput_mbps",
+    ),
+)
 
 STUDY = Study(
     "validation/regressions",
@@ -115,16 +111,9 @@ STUDY = Study(
         configurations=(Configuration("tcp", "TCP", {}),),
         factors=(Factor("cell", "cell", "Setting", "", tuple(BY_NAME), lambda name: BY_NAME[str(name)].changes),),
         engines=(Engine(MODEL), Engine(KERNEL, lane=Lane(clock="virtual"), stacks={MODEL: "linux"})),
-        engine_changes=lambda _: {},
         runs=RUNS,
     ),
-    measures=Measures(
-        metric=METRIC,
-        further=FURTHER,
-        table=Table("", SOURCE, engine=KERNEL),
-        criteria=CRITERIA,
-        claims=tuple(item.claim(SOURCE) for item in CRITERIA),
-    ),
+    measures=measures_of_criteria(METRICS, CRITERIA, Table("", SOURCE, engine=KERNEL)),
     presentation=Presentation(
         title="Differences that were fixed: the TCP model and Linux",
         abstract=f"{len(CELLS)} settings, one for each difference from Linux that was found in lab-tcp and fixed: "
@@ -132,33 +121,18 @@ STUDY = Study(
         "losses, NewReno over jittered links, numbers of acknowledgements, a flow that starts behind a full queue.",
         source="quiclab: no publication",
         figures=(
-            Figure(
+            drawn_figure(
                 "Differences by setting",
-                SOURCE,
-                "",
                 "Means over the runs, relative to Linux; grey: the second run in the kernel lane compared with the "
                 "first.",
-                draw=VIEWS.chart,
+                VIEWS.chart,
+                SOURCE,
             ),
             Figure("Goodput", SOURCE, "", "Mean over the runs.", "VR-1", pairs=True),
             Figure("Mean RTT", SOURCE, "", "Mean over time, flows and runs.", "VR-2", pairs=True),
         ),
         text_tables=(TextTable("Settings", HEADS, VIEWS.listing),),
-        assumptions=(
-            Assumption(
-                "The settings were chosen once, before any of them was run.",
-                "They have the values that the description of a difference names. Where it names none, they have 10 to "
-                "20 Mbit/s, a round trip of 40 ms and a queue of one bandwidth-delay product.",
-            ),
-            Assumption(
-                "Acknowledgements are delayed by 20 ms with a deviation of 10 us.",
-                "Without anything random, both runs would be the same, and one course would count as the mean.",
-            ),
-            Assumption(
-                "Both engines have the same elements with the same seeds.",
-                "What differs is TCP: losses and delays are drawn in the same order, packet by packet.",
-            ),
-        ),
+        assumptions=assumed(__file__, "regressions"),
         limits=(
             "Two runs of each setting show large differences only; counts of losses in a short transfer are small "
             "numbers.",

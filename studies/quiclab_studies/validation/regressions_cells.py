@@ -72,34 +72,14 @@ def _single(
 ) -> Case:
     """Return one link with a queue of so many bandwidth-delay products, or of so many packets."""
     late = () if late_s is None else (Flow(control, False, late_s),)
-    return Case(
-        rate_mbps=rate_mbps,
-        rtt_ms=rtt_ms,
-        queue_packets=_packets(rate_mbps, rtt_ms, products) if packets is None else packets,
-        discipline="drop_tail",
-        loss=loss,
-        jitter_ms=0.0,
-        reorder=False,
-        bearer=None,
-        flows=(Flow(control, False, 0.0), *late),
-        seconds=seconds,
-    )
+    queue = _packets(rate_mbps, rtt_ms, products) if packets is None else packets
+    return Case(rate_mbps, rtt_ms, queue, (Flow(control, False, 0.0), *late), seconds, loss=loss)
 
 
 def _bearer(rate_mbps: float, rtt_ms: float, batch: int, control: str, seconds: float, jitter_ms: float = 0.0) -> Case:
     """Return a split bearer over two equal links, each with a queue of 100 packets."""
-    return Case(
-        rate_mbps=rate_mbps,
-        rtt_ms=rtt_ms,
-        queue_packets=200,
-        discipline="drop_tail",
-        loss=None,
-        jitter_ms=jitter_ms,
-        reorder=False,
-        bearer=(batch, (1, 1), 100),
-        flows=(Flow(control, False, 0.0),),
-        seconds=seconds,
-    )
+    flows = (Flow(control, False, 0.0),)
+    return Case(rate_mbps, rtt_ms, 200, flows, seconds, jitter_ms=jitter_ms, bearer=(batch, (1, 1), 100))
 
 
 BEARER_JITTER = _bearer(10, 40, 20, RENO, 20, jitter_ms=3)

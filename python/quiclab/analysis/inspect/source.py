@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from quiclab._base.files import read_text, reported
 from quiclab._base.libraries import np, pl
 from quiclab._base.native import extension
 from quiclab.analysis.inspect.window import Window
@@ -107,15 +108,13 @@ def open_run(path: Path, max_points: int, progress: Say, window: Window | None =
     RequestError
         If it is none of these, or cannot be read.
     """
-    try:
+    with reported(f"cannot read {path}", EXPECTED):
         if path.is_dir():
             return _directory(path, max_points, progress, window)
         if path.suffix == ".toml":
             return _scenario(path, max_points, progress, window)
         if _is_result(path):
             return _directory(path.parent, max_points, progress, window, path)
-    except OSError as error:
-        raise RequestError(f"cannot read {path}: {error.strerror or error}; {EXPECTED}") from error
     with progress("reading", path) as step:
         traces = read_qlog(path, step)
         if window is not None and any(_sampled(trace) for trace in traces):
@@ -192,10 +191,7 @@ def _directory(folder: Path, max_points: int, progress: Say, window: Window | No
     path = file or folder / RESULT_FILE
     if not path.is_file():
         raise RequestError(f"{folder} has no result.json; {EXPECTED}")
-    try:
-        result = RunResult.from_json(path.read_text(encoding="utf-8"), str(path))
-    except UnicodeDecodeError as error:
-        raise RequestError(f"cannot read the result {path}: not UTF-8 text") from error
+    result = RunResult.from_json(read_text(path, "the result"), str(path))
     name = folder.resolve().name if path.name == RESULT_FILE else path.stem
     origin = f"result {path}: {_what(result)}"
     run = Run(name, origin, result=result, points=_points(result, max_points), window=window)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from quiclab._base.files import GZIP
+from quiclab._base.files import GZIP, reported
 from quiclab._base.native import extension
 from quiclab.analysis.pacing.document import SCHEMA, Capture
 from quiclab.analysis.pacing.settings import Settings
@@ -155,12 +155,10 @@ def recordings_of(path: Path) -> list[Recording]:
     RequestError
         If the path is a directory without recordings.
     """
-    try:
+    with reported(f"cannot read {path}", EXPECTED):
         if not path.is_dir():
             return [Recording(path)]
         there = sorted(path.iterdir()) if (path / RESULT_FILE).is_file() else []
-    except OSError as error:
-        raise RequestError(f"cannot read {path}: {error.strerror}; {EXPECTED}") from error
     captures, qlogs = (
         sorted((file for file in there if file.name.endswith(endings)), key=_flow_and_end) for endings in RECORDED
     )
@@ -206,14 +204,12 @@ def _flow_and_end(file: Path) -> tuple[str, int, str]:
 
 
 def _check_key_log(path: Path) -> None:
-    try:
+    with reported(f"--keys: cannot read {path}", KEY_LOG):
         # a pipe is empty after the first capture; to open it would wait for its writer
         if path.exists() and not path.is_file():
             raise RequestError(f"--keys: cannot read {path}: not a regular file; {KEY_LOG}")
         with path.open("rb"):
             pass
-    except OSError as error:
-        raise RequestError(f"--keys: cannot read {path}: {error.strerror}; {KEY_LOG}") from error
 
 
 def _size(file: Path) -> int:

@@ -14,7 +14,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -153,13 +153,12 @@ def report(loads: Loads, failure: str | None) -> dict[str, Any]:
     if not loads.counted:
         return said
     last = loads.counted[-1]
-    values = last.to_dict()
     names = ("page_load_ms", "html_ms", "first_byte_ms", "handshake_ms", "connect_ms", "ssl_ms")
-    statistics = {name: values[name] for name in names if values[name] is not None}
+    statistics = {name: value for name in names if (value := getattr(last, name)) is not None}
     statistics["loads"] = len(loads.counted)
     for name in ("early_data_sent", "early_data_accepted"):
-        if values[name] is not None:
-            statistics[f"{name}_loads"] = sum(bool(load.to_dict()[name]) for load in loads.counted)
+        if getattr(last, name) is not None:
+            statistics[f"{name}_loads"] = sum(bool(getattr(load, name)) for load in loads.counted)
     return said | {
         "started_ns": last.started_ns,
         "connected_ns": last.connected_ns,
@@ -175,7 +174,7 @@ def table(loads: Loads, versions: Mapping[str, str]) -> dict[str, Any]:
     return {
         "schema": LOADS_SCHEMA,
         "clients": dict(versions),
-        **{key: [load.to_dict() for load in getattr(loads, name)] for key, name in LOAD_LISTS.items()},
+        **{key: [asdict(load) for load in getattr(loads, name)] for key, name in LOAD_LISTS.items()},
     }
 
 

@@ -7,9 +7,9 @@ missing parts, or over a connection that was there before is an error, with the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from quiclab.errors import expected_got
@@ -95,10 +95,6 @@ class PageLoad:
     started_ns: int
     connected_ns: int | None
     finished_ns: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as a table."""
-        return asdict(self)
 
 
 def examine(recording: Recording, sizes: Mapping[str, int], number: int, protocol: str, origins: int = 1) -> PageLoad:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -90,10 +90,6 @@ class Check:
     achieved: float | None
     ok: bool | None
     note: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return asdict(self)
 
 
 def networks(scenario: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:

@@ -6,7 +6,6 @@
 | `rows` | a metric of settings that have no order: one row a setting |
 | `heatmap` | the difference of two configurations over two factors, with its significance |
 | `criteria` | how far a criterion is met, setting by setting |
-| `panels` | lines over time, one panel below the other: for views of single runs |
 | `theme` | what they share: colours, symbols, light and dark, SVG and PNG |
 """
 
@@ -27,6 +26,7 @@ from quiclab.report.figures.theme import (
     THUMBNAIL,
     declaration,
     empty_chart,
+    titled,
     to_png,
     to_svg,
 )
@@ -50,38 +50,36 @@ __all__ = [
     "pairs_data",
     "specification",
     "starts_at_zero",
+    "titled",
     "to_png",
     "to_svg",
 ]
 
 
+def _kind(evaluation: Evaluation, figure: Figure) -> Any:
+    """Return the module that draws a figure, unless the study does."""
+    if figure.map is not None:
+        return heatmap
+    if figure.pairs or figure.criterion:
+        return agreement
+    return lines if is_ordered(evaluation.study, figure) else rows
+
+
 def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.TopLevelMixin:
     """Declare a figure."""
-    if figure.map is not None:
-        return heatmap.chart(evaluation, figure, engine)
     if figure.draw is not None:
         drawn: alt.TopLevelMixin = figure.draw(evaluation, engine)
-        return drawn
-    if figure.pairs:
-        return agreement.pairs(evaluation, figure, engine)
-    if figure.criterion:
-        return agreement.agreement(evaluation, figure, engine)
-    if is_ordered(evaluation.study, figure):
-        return lines.chart(evaluation, figure, engine)
-    return rows.chart(evaluation, figure, engine)
+    else:
+        drawn = _kind(evaluation, figure).chart(evaluation, figure, engine)
+    return drawn
 
 
 def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
     """Return a description of the marks of a figure."""
-    if figure.map is not None:
-        return heatmap.caption(evaluation, figure, engine)
     if figure.draw is not None:
         return ""  # its own caption says it
-    if figure.pairs or figure.criterion:
-        return agreement.caption(figure, engine)
-    if is_ordered(evaluation.study, figure):
-        return lines.caption(evaluation, figure, engine)
-    return rows.caption(evaluation, figure, engine)
+    said: str = _kind(evaluation, figure).caption(evaluation, figure, engine)
+    return said
 
 
 def specification(evaluation: Evaluation, figure: Figure, engine: str) -> dict[str, Any]:

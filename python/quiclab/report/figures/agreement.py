@@ -23,7 +23,7 @@ from quiclab.result import stats
 from quiclab.study import with_unit
 
 if TYPE_CHECKING:
-    from quiclab.study import Figure, Study
+    from quiclab.study import Figure, Metric, Study
     from quiclab.study.criteria import Criterion
     from quiclab.study.evaluate import Evaluation
     from quiclab.study.findings import Key
@@ -83,13 +83,21 @@ def _scale(criterion: Criterion, limit: float) -> float:
     return 100.0 if criterion.relative else 1.0 / limit if _differ(criterion) else 1.0
 
 
-def agreement(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
-    """Declare a figure of a criterion: one row a setting, its limits as a band and its difference as a mark."""
-    study = evaluation.study
+def _criterion(study: Study, figure: Figure) -> tuple[Criterion, Metric]:
+    """Return the criterion of a figure, and its metric."""
     criterion = next(item for item in study.measures.criteria if item.identity == figure.criterion)
-    metric = next(
-        item for item in study.measures.metrics if item.name == (criterion.metric or study.measures.metric.name)
-    )
+    return criterion, study.measures.metric_of(criterion.metric)
+
+
+def chart(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
+    """Declare a figure of a criterion: what it compares, or how far it is met."""
+    return (_pairs if figure.pairs else _agreement)(evaluation, figure, engine)
+
+
+def _agreement(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
+    """Declare one row a setting, its limits as a band and its difference as a mark."""
+    study = evaluation.study
+    criterion, metric = _criterion(study, figure)
     unit = "%" if criterion.relative else "limits" if _differ(criterion) else metric.unit
     data = agreement_data(evaluation, figure, engine)
     if data.is_empty():
@@ -135,7 +143,7 @@ def pairs_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataFr
     (95 % interval of the mean); two rows for each setting of the criterion that was run.
     """
     study = evaluation.study
-    criterion = next(item for item in study.measures.criteria if item.identity == figure.criterion)
+    criterion, _ = _criterion(study, figure)
     sides = {
         PUBLISHED: {row.key: row.summary for row in evaluation.reference(criterion.metric)},
         MEASURED: evaluation.summaries(engine, metric=criterion.metric),
@@ -162,13 +170,10 @@ def pairs_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataFr
     return pl.DataFrame(rows, schema=columns).filter(pl.col("mean").is_not_nan())
 
 
-def pairs(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
-    """Declare a figure of pairs: one row a setting, reference and measurement one above the other."""
+def _pairs(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
+    """Declare one row a setting, reference and measurement one above the other."""
     study = evaluation.study
-    criterion = next(item for item in study.measures.criteria if item.identity == figure.criterion)
-    metric = next(
-        item for item in study.measures.metrics if item.name == (criterion.metric or study.measures.metric.name)
-    )
+    _, metric = _criterion(study, figure)
     data = pairs_data(evaluation, figure, engine)
     if data.is_empty():
         return empty_chart()
@@ -203,7 +208,7 @@ def pairs(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     return of_rows(alt.layer(*layers), data["setting"].n_unique(), STEP)
 
 
-def caption(figure: Figure, engine: str) -> str:
+def caption(_: Evaluation, figure: Figure, engine: str) -> str:
     """Return a description of the marks of a figure."""
     confidence = f"{100 * stats.CONFIDENCE:.10g} %"
     if figure.pairs:

@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from quiclab._base.libraries import alt
-from quiclab.report.figures.theme import MEASURED, NEUTRAL, PUBLISHED, WIDTH, Layers, empty_chart
+from quiclab.report.figures.theme import MEASURED, NEUTRAL, PUBLISHED, WIDTH, Layers, empty_chart, luminance
 from quiclab.result.stats import SIGNIFICANT
 from quiclab.study import with_unit
 from quiclab.study.maps import Cell, MeasuredMap, map_of
@@ -66,13 +66,9 @@ def colour(difference: float, palette: str, limit: float) -> str:
 
 def ink(background: str) -> str:
     """Return black or white, whichever has the higher contrast on a colour (WCAG 2.1, relative luminance)."""
-    linear = [
-        value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
-        for value in (channel / 255 for channel in _channels(background))
-    ]
-    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     # equal contrast: (L + 0.05)^2 = 1.05 * (the luminance of INK, 0.009, + 0.05)
-    return INK if luminance > math.sqrt(1.05 * 0.059) - 0.05 else LIGHT_INK
+    light = luminance(channel / 255 for channel in _channels(background))
+    return INK if light > math.sqrt(1.05 * 0.059) - 0.05 else LIGHT_INK
 
 
 def _channels(code: str) -> list[int]:

@@ -7,7 +7,7 @@ configurations have several parts each, colour is the part, and the mark is the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from quiclab._base.libraries import alt, pl
@@ -151,7 +151,7 @@ def styled(data: pl.DataFrame, model: str) -> tuple[pl.DataFrame, list[Style]]:
     names = {PUBLISHED: PUBLISHED, MEASURED: MEASURED, MODEL: model}
     if not by_part:
         style = pl.col("source").replace(names)
-        return data.with_columns(style=style), [_named(SOURCES[source], names[source]) for source in sources]
+        return data.with_columns(style=style), [replace(SOURCES[source], name=names[source]) for source in sources]
     # configurations are told apart by marks, and their sources by name; only few studies have both
     styles: list[Style] = []
     middle = (len(configurations) - 1) / 2
@@ -164,13 +164,9 @@ def styled(data: pl.DataFrame, model: str) -> tuple[pl.DataFrame, list[Style]]:
             if source == MEASURED:
                 styles.append(Style(name, symbol, shift, 1.6, dash, shape))
             else:
-                styles.append(_named(drawn, name))
+                styles.append(replace(drawn, name=name))
     suffix = pl.lit("") if len(sources) == 1 else ", " + pl.col("source").replace(names)
     return data.with_columns(style=pl.col("configuration") + suffix, series=pl.col("part")), styles
-
-
-def _named(style: Style, name: str) -> Style:
-    return Style(name, style.symbol, style.shift, style.width, style.dash, style.shape, style.filled)
 
 
 def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:

@@ -15,7 +15,7 @@ from quiclab._base.libraries import alt, vl_convert
 from quiclab.errors import QuiclabError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 Layers: TypeAlias = "alt.LayerChart | alt.FacetChart"
 """What layers become with a size: altair returns a union, although it stays a chart of layers."""
@@ -25,6 +25,7 @@ COLOURS = (
     *("#d6404e", "#7a6fe0", "#1f93a3", "#9a6a4f", "#6d8a2c"),
 )
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+TEXT = "#24292f"
 PUBLISHED, MEASURED, MODEL = "published", "measured", "model"
 WIDTH = 680
 
@@ -76,7 +77,7 @@ def theme(text: str, grid: str, background: str | None) -> dict[str, Any]:
     }
 
 
-LIGHT = theme("#24292f", "#d4d8dd", "#ffffff")
+LIGHT = theme(TEXT, "#d4d8dd", "#ffffff")
 DARK = theme("#e6e8eb", "#3b4149", None)
 THUMBNAIL = theme("currentColor", "rgba(128, 136, 144, .4)", None) | {
     "padding": {"left": 12, "right": 12},
@@ -102,12 +103,12 @@ def _of_luminance(hue: float, wanted: float) -> str:
     low, high = 0.0, 1.0
     for _ in range(20):
         middle = (low + high) / 2
-        low, high = (middle, high) if _luminance(hls_to_rgb(hue, middle, 0.55)) < wanted else (low, middle)
+        low, high = (middle, high) if luminance(hls_to_rgb(hue, middle, 0.55)) < wanted else (low, middle)
     return "#" + "".join(f"{round(255 * part):02x}" for part in hls_to_rgb(hue, (low + high) / 2, 0.55))
 
 
-def _luminance(rgb: tuple[float, float, float]) -> float:
-    """Return the relative luminance of a colour in sRGB."""
+def luminance(rgb: Iterable[float]) -> float:
+    """Return the relative luminance of a colour in sRGB, whose parts are from 0 to 1."""
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in rgb)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
@@ -166,6 +167,15 @@ def declaration(chart: alt.TopLevelMixin) -> dict[str, Any]:
     spec: dict[str, Any] = chart.to_dict()
     spec.pop("config", None)
     return spec
+
+
+def titled(chart: alt.TopLevelMixin, title: str, subtitle: Sequence[str], **size: float) -> dict[str, Any]:
+    """Return the specification of a figure that stands alone: its title says what it shows."""
+    text: dict[str, Any] = {"color": TEXT, "subtitleColor": TEXT, "fontWeight": "normal"}
+    heading = alt.TitleParams(
+        title, subtitle=list(subtitle), anchor="start", fontSize=15, subtitleFontSize=12, offset=12, **text
+    )
+    return declaration(chart.properties(title=heading, **size))
 
 
 def to_svg(spec: Mapping[str, Any], config: Mapping[str, Any] = LIGHT) -> str:

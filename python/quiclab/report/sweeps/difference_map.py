@@ -14,7 +14,7 @@ from quiclab.experiment.sweeps.table import HIGH, LOW, MEAN, PERCENT, N
 from quiclab.report.figures.heatmap import ROW, look, places, round_limit, squares
 from quiclab.report.figures.theme import WIDTH, declaration, empty_chart
 from quiclab.report.sweeps.crowded import MAX_MAP_LEVELS
-from quiclab.report.sweeps.figure import MAX_PANELS, column_name
+from quiclab.report.sweeps.figure import column_name, levels_of, panels_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,17 +57,13 @@ def specification(plan: Plan, compared: Comparison, differences: pl.DataFrame, m
     factor = compared.factor
     largest = shown[measure.column + PERCENT].abs().max()
     limit = round_limit(0.0 if largest is None else float(largest))  # type: ignore[arg-type]
-    columns = [part.column for part in (factor, *rest)]
-    panels = shown.select(columns).unique(maintain_order=True).rows(named=True)
-    drawn = []
-    for panel in panels[:MAX_PANELS]:
-        part = shown.filter(pl.all_horizontal(pl.col(column) == value for column, value in panel.items()))
+
+    def draw(panel: dict[str, Any], part: pl.DataFrame) -> Any:
         compares = f"{factor.title}: {plain(panel[factor.column])} compared with {plain(compared.reference)}"
-        named = [f"{other.title} = {plain(panel[other.column])}" for other in rest]
-        drawn.append(_map(part, (x, y), measure, limit).properties(title=", ".join([compares, *named])))
-    if len(panels) > MAX_PANELS:
-        drawn.append(empty_chart(f"{len(panels) - MAX_PANELS} further panels are not drawn: see the table."))
-    return declaration(alt.vconcat(*drawn, spacing=24))
+        title = ", ".join(filter(None, (compares, levels_of(rest, panel))))
+        return _map(part, (x, y), measure, limit).properties(title=title)
+
+    return declaration(panels_of(shown, (factor, *rest), draw))
 
 
 def _order(factor: Factor) -> list[Any]:

@@ -26,7 +26,7 @@ from quiclab.report.sweeps.crowded import MAX_BARS, MAX_POINTS, drawable, left_o
 from quiclab.result.formats import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from quiclab.experiment.sweeps.factors import Factor
     from quiclab.experiment.sweeps.metrics import Measure
@@ -134,17 +134,40 @@ def chart(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measu
         domain = _domain(settings, measure)
         drawn = [_marks(replace(chosen, x=number, panels=()), settings, measure, domain) for number in chosen.panels]
         return alt.vconcat(*drawn, spacing=24)
-    panels = list(
-        settings.select(factor.column for factor in chosen.panels).unique(maintain_order=True).rows(named=True)
-    )
     domain = _domain(settings, measure, (MEAN,) if chosen.kind == "map" else (MEAN, LOW, HIGH))
     if not chosen.panels:
         return draw(chosen, settings, measure, domain)
-    drawn = []
-    for panel in panels[:MAX_PANELS]:
-        part = settings.filter(pl.all_horizontal(pl.col(column) == value for column, value in panel.items()))
-        title = ", ".join(f"{factor.title} = {plain(panel[factor.column])}" for factor in chosen.panels)
-        drawn.append(draw(chosen, part, measure, domain).properties(title=title))
+
+    def one(panel: dict[str, Any], part: pl.DataFrame) -> Any:
+        return draw(chosen, part, measure, domain).properties(title=levels_of(chosen.panels, panel))
+
+    return panels_of(settings, chosen.panels, one)
+
+
+def levels_of(factors: Sequence[Factor], panel: dict[str, Any]) -> str:
+    """Return the levels of factors in a panel, as its title has them."""
+    return ", ".join(f"{factor.title} = {plain(panel[factor.column])}" for factor in factors)
+
+
+def panels_of(
+    table: pl.DataFrame, factors: Sequence[Factor], draw: Callable[[dict[str, Any], pl.DataFrame], Any]
+) -> Any:
+    """Declare a panel for each combination of levels, one below the other.
+
+    Parameters
+    ----------
+    table
+        The data of all panels.
+    factors
+        Factors whose combinations are the panels.
+    draw
+        Function from the levels of a panel, by column, and its rows to its chart.
+    """
+    panels = table.select(factor.column for factor in factors).unique(maintain_order=True).rows(named=True)
+    drawn = [
+        draw(panel, table.filter(pl.all_horizontal(pl.col(column) == value for column, value in panel.items())))
+        for panel in panels[:MAX_PANELS]
+    ]
     if len(panels) > MAX_PANELS:
         drawn.append(empty_chart(f"{len(panels) - MAX_PANELS} further panels are not drawn: see the table."))
     return alt.vconcat(*drawn, spacing=24)

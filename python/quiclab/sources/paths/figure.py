@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from quiclab._base.libraries import alt, np
-from quiclab.report.figures import COLOURS, NEUTRAL
+from quiclab.report.figures import COLOURS, NEUTRAL, titled
 from quiclab.sources.paths.library import DIRECTIONS
 from quiclab.sources.paths.probe import load, probe
 
@@ -19,7 +19,6 @@ BIN_S: Final = 1
 #: Points of a distribution.
 QUANTILES: Final = 400
 WIDTH: Final = 680
-TEXT: Final = "#24292f"
 
 Rows = list[dict[str, Any]]
 
@@ -30,21 +29,9 @@ def specification(path: NamedPath, seed: int = 1) -> dict[str, Any]:
     loads = {link: load(path, link, SHOWN_S, seed) for link in DIRECTIONS}
     ended = [f"{link} for {run.duration_s:.0f} s" for link, run in loads.items() if run.duration_s < SHOWN_S]
     short = f"; loaded: {', '.join(ended)}" if ended else ""
-    title = alt.TitleParams(
-        f"paths/{path.name}",
-        subtitle=[path.description, f"lines: definition; points: measured over a loaded link and with probes{short}"],
-        anchor="start",
-        color=TEXT,
-        subtitleColor=TEXT,
-        fontWeight="normal",
-        fontSize=15,
-        subtitleFontSize=12,
-        offset=12,
-    )
+    subtitle = [path.description, f"lines: definition; points: measured over a loaded link and with probes{short}"]
     panels = [_rates(path, loads), _delays(path, probes), _distribution(probes), _losses(probes)]
-    spec: dict[str, Any] = alt.vconcat(*panels).properties(title=title).to_dict()
-    spec.pop("config", None)
-    return spec
+    return titled(alt.vconcat(*panels), f"paths/{path.name}", subtitle)
 
 
 def _direction() -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from quiclab._base.libraries import alt, np
-from quiclab.report.figures import COLOURS, NEUTRAL
+from quiclab.report.figures import COLOURS, NEUTRAL, titled
 from quiclab.sources.traces.describe import statistics
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 #: More rates than this are shown as means over equal times: a figure has no more pixels.
 MAX_SHOWN: Final = 2000
-TEXT: Final = "#24292f"
 
 
 def points(trace: Trace) -> tuple[list[dict[str, float]], float | None]:
@@ -51,17 +50,4 @@ def specification(trace: Trace) -> dict[str, Any]:
     y = alt.Y("rate_mbps:Q", title="Rate [Mbit/s]", scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=7))
     line = base.mark_line(interpolate="step-after", strokeWidth=1.5, color=COLOURS[1]).encode(x=x, y=y)
     mean = base.mark_rule(strokeDash=[6, 4], strokeWidth=1.2, color=NEUTRAL).encode(y=alt.datum(numbers.mean_mbps))
-    title = alt.TitleParams(
-        trace.title,
-        subtitle=subtitle,
-        anchor="start",
-        color=TEXT,
-        subtitleColor=TEXT,
-        fontWeight="normal",
-        fontSize=15,
-        subtitleFontSize=12,
-        offset=12,
-    )
-    spec: dict[str, Any] = alt.layer(line, mean).properties(width=680, height=260, title=title).to_dict()
-    spec.pop("config", None)
-    return spec
+    return titled(alt.layer(line, mean), trace.title, subtitle, width=680, height=260)

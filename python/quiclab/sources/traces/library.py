@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+from quiclab._base.files import reported
 from quiclab.errors import RequestError, unexpected
 from quiclab.sources.traces import dataset
 from quiclab.sources.traces.trace import Trace, read, write
@@ -53,11 +54,9 @@ def installed(name: str) -> Path | None:
         If it is no name, or the file is no trace, or for a name that a study uses not the published one.
     """
     path = path_of(name)
-    try:
+    with reported(f"cannot read {path}"):
         if not path.exists():
             return None
-    except OSError as error:
-        raise RequestError(f"cannot read {path}: {error.strerror}") from error
     check_published(name, read(path))
     return path
 
@@ -91,9 +90,7 @@ def install(name: str, trace: Trace) -> Path:
     """
     path = path_of(name)
     check_published(name, trace)
-    try:
+    with reported(f"cannot write {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RequestError(f"cannot write {path}: {error.strerror}") from error
     write(path, trace)
     return path
