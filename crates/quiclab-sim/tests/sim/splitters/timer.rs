@@ -1,6 +1,6 @@
 //! t-Reordering in whole runs: gaps given up immediately, and after the skew of the links.
 
-use crate::common::*;
+use super::common::*;
 
 #[test]
 fn a_timer_of_zero_never_holds_a_packet() {

@@ -1,6 +1,6 @@
 //! One flow on lab-quic over links that only delay, and its statistics.
 
-pub use crate::tcp_common::{burst, departures, run_text};
+pub use crate::tcp_theory::common::{burst, departures, run_text};
 use quiclab_sim::RunOutput;
 
 /// The round trip of [`ONE_FLOW`] in ms.

@@ -5,12 +5,12 @@
 //! have 200 packets. Slow start without a threshold doubles the window beyond that, and loses more than 100 packets
 //! of it; a download of 10 MB, which takes two seconds at 40 Mbit/s, is in recovery for much of that time.
 
-use crate::common::run_text;
+use super::common::run_text;
 use quiclab_config::Document;
 use quiclab_scenario::Scenario;
 use quiclab_sim::{EndedBy, FlowResult, RunOutput};
 
-const SCENARIO: &str = include_str!("../../../../scenarios/dual_connectivity.toml");
+const SCENARIO: &str = include_str!("../../../../../scenarios/dual_connectivity.toml");
 
 /// Reno over TLS 1.3, with segments as long as the datagrams of the scenario.
 fn flow(server: &str, size: &str, metrics: &str) -> String {

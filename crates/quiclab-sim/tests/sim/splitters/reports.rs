@@ -1,6 +1,6 @@
 //! Reports of links: that they end, that they have no side effects, and rejected configurations.
 
-use crate::common::*;
+use super::common::*;
 use quiclab_sim::EndedBy;
 
 /// 1 MB, and then nothing: reports stop as well.

@@ -3,16 +3,9 @@
 //! Every bound is computed from the parameters of the scenario by a formula that the test states; none was taken from a
 //! run.
 
-#[path = "../whole_runs/mod.rs"]
-mod whole_runs;
-
-#[path = "../tcp_theory/common.rs"]
-#[expect(dead_code, reason = "the tests of lab-tcp use the rest")]
-mod common;
-
-use common::{series, value_at};
+use crate::tcp_theory::common::{series, value_at};
 use quiclab_sim::RunOutput;
-use whole_runs::run_text;
+use crate::whole_runs::run_text;
 
 const RTT: f64 = 0.1;
 const RATE: f64 = 100e6;

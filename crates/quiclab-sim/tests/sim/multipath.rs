@@ -2,9 +2,6 @@
 //!
 //! Every bound is computed from the parameters of the scenario; none was taken from a run.
 
-#[path = "../whole_runs/mod.rs"]
-mod whole_runs;
-
 mod common;
 mod coupling;
 mod failure;

@@ -7,7 +7,7 @@
 //! that the arrival times of the others do not change.
 
 use super::common::*;
-use crate::tcp_common;
+use crate::tcp_theory::common as tcp_common;
 use quiclab_sim::RunOutput;
 
 const PAGE: &str = r#"{ kind = "page", html = "1 kB", objects = [{ count = 3, size = "15 kB" }], priorities = "round_robin" }"#;

@@ -5,13 +5,6 @@
 //! taken from a run. Links without a rate only delay, so that most times are whole round trips, to the
 //! nanosecond.
 
-#[path = "../whole_runs/mod.rs"]
-mod whole_runs;
-
-#[path = "../tcp_theory/common.rs"]
-#[expect(dead_code, reason = "the tests of lab-tcp use the rest")]
-mod tcp_common;
-
 mod common;
 mod handshake;
 mod head_of_line;

@@ -1,6 +1,6 @@
 //! Throughput of splitters: bounds derived from the links, and comparisons with batches.
 
-use crate::common::*;
+use super::common::*;
 
 /// Stream data in a datagram of 1280 B, as a share of the 1324 B that a link serialises: IP and UDP 28 B,
 /// PDCP 2 B, Ethernet 14 B; short header and frame take at most 37 B.

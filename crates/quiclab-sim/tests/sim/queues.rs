@@ -1,10 +1,7 @@
 //! Queues and policers of whole runs compared with theory: drops of RED at a given load, throughput of a policer.
 
-#[path = "../whole_runs/mod.rs"]
-mod whole_runs;
-
 use quiclab_sim::RunOutput;
-use whole_runs::{load, run_text};
+use crate::whole_runs::{load, run_text};
 
 /// Datagrams of 1000 bytes with all headers, at a constant rate.
 const DATAGRAMS: &str = r#"

@@ -3,11 +3,8 @@
 //! Every bound is computed from the parameters of the scenario by a formula that the test states; none was
 //! taken from a run. Scenarios disable mechanisms that a formula does not cover, and state it.
 
-#[path = "../whole_runs/mod.rs"]
-mod whole_runs;
-
 mod bbr;
-mod common;
+pub mod common;
 mod cost;
 mod cubic;
 mod pacing;

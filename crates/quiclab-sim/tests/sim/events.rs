@@ -1,10 +1,7 @@
 //! Events in whole runs compared with theory. Every bound is computed from the parameters of the scenario.
 
-#[path = "../whole_runs/mod.rs"]
-mod whole_runs;
-
 use quiclab_sim::{ChangeRecord, Event, RunOutput};
-use whole_runs::{load, run_text};
+use crate::whole_runs::{load, run_text};
 
 /// 50 Mbit/s and 40 ms: 250 kB, or 167 packets; the queue holds the backlog that startup leaves.
 const BBR: &str = r#"

@@ -1,10 +1,7 @@
 //! Explicit congestion notification in whole runs: marks in place of losses, and the response of DCTCP to them.
 
-#[path = "../whole_runs/mod.rs"]
-mod whole_runs;
-
 use quiclab_sim::RunOutput;
-use whole_runs::{load, run_text};
+use crate::whole_runs::{load, run_text};
 
 const SCENARIO: &str = r#"
 version = 1

@@ -2,11 +2,8 @@
 //! with itself and with CUBIC, resumes, and responds to marks (draft-huitema-ccwg-c4-spec, networks of
 //! draft-huitema-ccwg-c4-test).
 
-#[path = "../whole_runs/mod.rs"]
-mod whole_runs;
-
 use quiclab_sim::RunOutput;
-use whole_runs::{load, run_text};
+use crate::whole_runs::{load, run_text};
 
 const SCENARIO: &str = r#"
 version = 1

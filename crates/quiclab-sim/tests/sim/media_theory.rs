@@ -1,11 +1,8 @@
 //! Media with SCReAM in whole runs: bounds that are derived from the scenario, none taken from a run; and ping over
 //! ICMP.
 
-#[path = "../whole_runs/mod.rs"]
-mod whole_runs;
-
 use quiclab_sim::RunOutput;
-use whole_runs::run_text;
+use crate::whole_runs::run_text;
 
 const MEDIA: &str = r#"
 version = 1
