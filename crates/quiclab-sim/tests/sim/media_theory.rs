@@ -2,7 +2,7 @@
 //! ICMP.
 
 use quiclab_sim::RunOutput;
-use crate::whole_runs::run_text;
+use crate::whole_runs::{load, run_text};
 
 const MEDIA: &str = r#"
 version = 1
@@ -171,7 +171,7 @@ fn random_losses_cost_version_2_less() {
 #[test]
 fn options_of_another_version_are_named() {
     let problem = |workload: &str| {
-        whole_runs::load(MEDIA, &[("flows.f.workload", workload)])
+        load(MEDIA, &[("flows.f.workload", workload)])
             .expect_err("it is to be rejected")
             .to_string()
     };
