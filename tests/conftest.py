@@ -102,9 +102,13 @@ def documents() -> list[Path]:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep tests that share the machine's clock, namespaces or Chromium's files on one worker, one at a time."""
+    """Keep tests that share the machine's clock, namespaces or Chromium's files on one worker, one at a time.
+
+    With a test that opens a page in Chromium goes its whole module: the page is made once.
+    """
+    opened = {item.path for item in items if item.get_closest_marker("browser")}
     for item in items:
-        if item.get_closest_marker("browser") or item.get_closest_marker("kernel_lane"):
+        if item.path in opened or item.get_closest_marker("kernel_lane"):
             item.add_marker(pytest.mark.xdist_group("machine"))
 
 
