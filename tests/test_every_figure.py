@@ -147,6 +147,12 @@ BLACK = re.compile(r'(?:fill|stroke)="(?:black|#000|#000000)"')
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_specifications_follow_the_schema_of_vega_lite(kind: str) -> None:
+    """Pages do not check them: it takes longer than drawing."""
+    KINDS[kind]().to_dict(validate=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_black_in_dark_mode(kind: str) -> None:
     """Vega draws names of facets and symbols of legends in black, unless the theme has a colour for them.
 

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import vl_convert
 
 from conftest import BROWSER, ROOT
 from quiclab import cli
 from quiclab._base.native import build_id
 from quiclab.errors import QuiclabError
 from quiclab.report import figures
-from quiclab.report.html import responsive
+from quiclab.report.html import bundle, responsive
 from quiclab.report.show_comparison import published_decimals
 from quiclab.report.study_page import write_page
 from quiclab.study.compare import compare_document
@@ -128,6 +129,22 @@ def tiny_studies(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def page(evaluation: Evaluation) -> Path:
     return evaluation.directory / "report.html"
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_the_script_of_pages_is_put_together_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writable: bool
+) -> None:
+    """It takes seconds, and is kept where that is possible."""
+    made: list[str] = []
+    monkeypatch.setattr(vl_convert, "javascript_bundle", lambda _: made.append("draw();") or made[-1])  # type: ignore[func-returns-value]
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path if writable else tmp_path / "file"))
+    for _ in range(2):
+        bundle.cache_clear()  # as in another process
+        assert bundle() == "draw();"
+    bundle.cache_clear()
+    assert len(made) == (1 if writable else 2)
 
 
 def test_the_console_is_watched(tmp_path: Path) -> None:

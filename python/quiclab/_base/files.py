@@ -7,6 +7,7 @@ import re
 from contextlib import contextmanager
 from functools import cache
 from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from quiclab._base.unfinished import unfinished_file
@@ -14,7 +15,6 @@ from quiclab.errors import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     import polars as pl
 
@@ -48,6 +48,14 @@ def reported(doing: str, hint: str = "") -> Iterator[None]:
     except OSError as error:
         reason = f"{error.strerror or error}; {hint}" if hint else error.strerror or error
         raise RequestError(f"{doing}: {reason}") from error
+
+
+def cache_folder() -> Path:
+    """Return the folder of quiclab in the user's cache; it need not exist (XDG Base Directory Specification)."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    # the specification requires relative paths to be ignored
+    root = Path(base) if base.startswith("/") else Path.home() / ".cache"
+    return root / "quiclab"
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from quiclab._base.files import cache_folder
 from quiclab.errors import RequestError, alternatives, not_one_of, shown, unexpected
 from quiclab.lane.adapter_file import AdapterFile, read
 from quiclab.lane.adapter_plan import Need
@@ -240,7 +241,7 @@ def programs_folder() -> Path:
     root = Path(__file__).resolve().parents[3]
     if (root / "adapters").is_dir():
         return root / "adapters" / "bin"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "quiclab" / "programs"
+    return cache_folder() / "programs"
 
 
 def _live() -> str:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
+from quiclab._base.files import cache_folder, write_atomically
 from quiclab._base.libraries import jinja2, vl_convert
 from quiclab._base.native import extension
-from quiclab.errors import lower_first
+from quiclab.errors import RequestError, lower_first
 from quiclab.report.figures.theme import DARK, LIGHT
 from quiclab.report.interaction import interactive
 from quiclab.result.formats import between, figures, percent, places, share, signed, spread
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 BUNDLE = "window.vegaEmbed = vegaEmbed;"
-"""The script that draws charts."""
+"""What pages need of the libraries that draw charts."""
 BESIDE_PANELS = 72
 """Width of the vertical axis of panels with its title, and of the margins, in pixels."""
 OWN = "quiclab"
@@ -62,6 +66,24 @@ def environment() -> jinja2.Environment:
     }
     found.globals["version"] = extension().version()
     return found
+
+
+@cache
+def bundle() -> str:
+    """Return the script that draws charts, of 0.9 MB.
+
+    The library takes seconds to put it together, and gives the same one each time: it is kept in the user's cache.
+    """
+    library, asked = version("vl-convert-python"), hashlib.sha256(BUNDLE.encode()).hexdigest()[:8]
+    kept = cache_folder() / "pages" / f"vega-{library}-{asked}.js"
+    try:
+        return kept.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        script: str = vl_convert.javascript_bundle(BUNDLE)
+    with suppress(RequestError, OSError):  # a page needs no cache
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(kept, script.encode())
+    return script
 
 
 def code(text: str) -> Markup:
@@ -132,7 +154,7 @@ def drawing(specs: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         "specs": inline_json({name: interactive(responsive(spec)) for name, spec in specs.items()}),
         "light": inline_json(LIGHT | {"background": None}),
         "dark": inline_json(DARK),
-        "bundle": vl_convert.javascript_bundle(BUNDLE),
+        "bundle": bundle(),
         "beside_panels": BESIDE_PANELS,
     }
 

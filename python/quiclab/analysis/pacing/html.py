@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from quiclab._base.libraries import vl_convert
 from quiclab.analysis.pacing import axes, figure, labels
 from quiclab.report import figures
-from quiclab.report.html import BUNDLE, environment, inline_json, responsive, with_contents
+from quiclab.report.html import bundle, environment, inline_json, responsive, with_contents
 from quiclab.result.formats import counted
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def render(found: Analysis, advance: Callable[[], object] = lambda: None) -> str
             light=inline_json(figures.LIGHT),
             dark=inline_json(figures.DARK),
             beside_panels=BESIDE_PANELS,
-            bundle=vl_convert.javascript_bundle(BUNDLE) if any(item["spec"] for item in charts) else "",
+            bundle=bundle() if any(item["spec"] for item in charts) else "",
         )
     )
     advance()

@@ -13,6 +13,7 @@ import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from quiclab._base.files import cache_folder
 from quiclab.errors import RequestError
 
 METADATA_SCHEMA = "quiclab.kernel/1"
@@ -58,10 +59,7 @@ class Kernel:
 
 def cache_directory() -> Path:
     """Return the directory of kernels; it need not exist."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    # the specification requires relative paths to be ignored
-    root = Path(base) if base.startswith("/") else Path.home() / ".cache"
-    return root / "quiclab" / "kernel"
+    return cache_folder() / "kernel"
 
 
 def version_key(version: str) -> tuple[int, ...]:

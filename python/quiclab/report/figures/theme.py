@@ -164,7 +164,7 @@ def of_rows(chart: Layers, rows: int, step: int) -> Layers:
 
 def declaration(chart: alt.TopLevelMixin) -> dict[str, Any]:
     """Return the Vega-Lite specification of a chart, without a theme."""
-    spec: dict[str, Any] = chart.to_dict()
+    spec: dict[str, Any] = chart.to_dict(validate=False)
     spec.pop("config", None)
     return spec
 
