@@ -1,8 +1,8 @@
 //! Flows whose connections arrive over time: their number, their completion times, and that no state of them remains.
 
+use crate::whole_runs::run_text;
 use quiclab_sim::{Completion, RunOutput};
 use std::collections::BTreeSet;
-use crate::whole_runs::run_text;
 
 const WEB: &str = r#"
 version = 1

@@ -1,8 +1,8 @@
 //! BBR version 3 of both transports in whole runs: it uses the link without a queue, tolerates losses below 2 %, and
 //! leaves capacity to CUBIC (draft-ietf-ccwg-bbr-06 sections 3.1 and 5.3).
 
-use quiclab_sim::RunOutput;
 use crate::whole_runs::run_text;
+use quiclab_sim::RunOutput;
 
 const SCENARIO: &str = r#"
 version = 1

@@ -2,8 +2,8 @@
 //! with itself and with CUBIC, resumes, and responds to marks (draft-huitema-ccwg-c4-spec, networks of
 //! draft-huitema-ccwg-c4-test).
 
-use quiclab_sim::RunOutput;
 use crate::whole_runs::{load, run_text};
+use quiclab_sim::RunOutput;
 
 const SCENARIO: &str = r#"
 version = 1

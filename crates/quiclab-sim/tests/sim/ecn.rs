@@ -1,7 +1,7 @@
 //! Explicit congestion notification in whole runs: marks in place of losses, and the response of DCTCP to them.
 
-use quiclab_sim::RunOutput;
 use crate::whole_runs::{load, run_text};
+use quiclab_sim::RunOutput;
 
 const SCENARIO: &str = r#"
 version = 1

@@ -1,7 +1,7 @@
 //! Events in whole runs compared with theory. Every bound is computed from the parameters of the scenario.
 
-use quiclab_sim::{ChangeRecord, Event, RunOutput};
 use crate::whole_runs::{load, run_text};
+use quiclab_sim::{ChangeRecord, Event, RunOutput};
 
 /// 50 Mbit/s and 40 ms: 250 kB, or 167 packets; the queue holds the backlog that startup leaves.
 const BBR: &str = r#"

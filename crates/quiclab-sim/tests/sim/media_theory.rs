@@ -1,8 +1,8 @@
 //! Media with SCReAM in whole runs: bounds that are derived from the scenario, none taken from a run; and ping over
 //! ICMP.
 
-use quiclab_sim::RunOutput;
 use crate::whole_runs::{load, run_text};
+use quiclab_sim::RunOutput;
 
 const MEDIA: &str = r#"
 version = 1
@@ -171,9 +171,7 @@ fn random_losses_cost_version_2_less() {
 #[test]
 fn options_of_another_version_are_named() {
     let problem = |workload: &str| {
-        load(MEDIA, &[("flows.f.workload", workload)])
-            .expect_err("it is to be rejected")
-            .to_string()
+        load(MEDIA, &[("flows.f.workload", workload)]).expect_err("it is to be rejected").to_string()
     };
     for (options, expected) in [
         ("l4s = true", "`scream` has no L4S"),

@@ -1,7 +1,7 @@
 //! Queues and policers of whole runs compared with theory: drops of RED at a given load, throughput of a policer.
 
-use quiclab_sim::RunOutput;
 use crate::whole_runs::{load, run_text};
+use quiclab_sim::RunOutput;
 
 /// Datagrams of 1000 bytes with all headers, at a constant rate.
 const DATAGRAMS: &str = r#"

@@ -4,8 +4,8 @@
 //! run.
 
 use crate::tcp_theory::common::{series, value_at};
-use quiclab_sim::RunOutput;
 use crate::whole_runs::run_text;
+use quiclab_sim::RunOutput;
 
 const RTT: f64 = 0.1;
 const RATE: f64 = 100e6;
