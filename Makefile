@@ -120,6 +120,7 @@ $(STUDY_PAGES:%=%-page): %-page: setup
 	$(if $(filter $*,$(VALIDATION_PAGES)),$(RUN)/quiclab study run validation/$* $(if $(filter lab_quic,$*),--engines all) --jobs $(JOBS))
 	$(if $(filter $*,$(CLAIM_PAGES)),$(RUN)/quiclab study decide $* --jobs $(JOBS))
 	$(if $(filter $*,$(CLAIM_PAGES)),$(RUN)/quiclab study ablate $* --jobs $(JOBS))
+	$(if $(filter lab_quic,$*),$(RUN)/quiclab study ablate validation/$* --jobs $(JOBS))
 	$(RUN)/python tools/study_pages.py $* --results results --run --jobs $(JOBS)
 	$(if $(filter dual_connectivity_model,$*),$(RUN)/python tools/dual_connectivity_model.py)
 
