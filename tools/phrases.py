@@ -1,10 +1,11 @@
-"""Lint of words: documents and comments without the phrases of tools/phrases.toml.
+"""Lint of words: documents, comments and docstrings without the phrases of tools/phrases.toml.
 
 python tools/phrases.py
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -14,17 +15,31 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 #: Blank in documents: blocks of code, code in a line, quotations.
 CODE = re.compile(r'^```.*?^```$|^    [^\n]*$|`[^`]+`|"[^"\n]+"', re.MULTILINE | re.DOTALL)
-READ = re.compile(r"(?!CHANGELOG)[^/]*\.md$|(?:docs|tunnel|tools|python)/(?!.*(?:tests|reference)/)|crates/[^/]*/src/")
+READ = re.compile(
+    r"(?!CHANGELOG)[^/]*\.md$|(?:adapters|docs|tunnel|tools|python|studies)/(?!.*(?:tests|reference)/)|crates/[^/]*/src/"
+)
 COMMENT = re.compile(r"^\s*(?://[/!]?|#:?) (.*)$")
 
 
 def prose(path: Path) -> str:
-    """Return the text of a document, or the comments of a source file, at their lines."""
+    """Return the text of a document, or the comments and docstrings of a source file, at their lines."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".md":
-        found = (COMMENT.match(line) for line in text.splitlines())
-        text = "\n".join(match[1] if match else "" for match in found)
+        lines = text.splitlines()
+        found = [match[1] if (match := COMMENT.match(line)) else "" for line in lines]
+        for first, last in docstrings(text) if path.suffix == ".py" else ():
+            found[first - 1 : last] = [line.strip().strip('"') for line in lines[first - 1 : last]]
+        text = "\n".join(found)
     return CODE.sub(lambda code: "#" + "\n" * code[0].count("\n"), text)
+
+
+def docstrings(source: str) -> list[tuple[int, int]]:
+    """Return the first and the last line of each string that is a statement, which are the docstrings."""
+    return [
+        (node.lineno, node.end_lineno or node.lineno)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    ]
 
 
 def main() -> int:

@@ -100,7 +100,7 @@ async fn transfer(arguments: &ClientArguments, report: &RefCell<Report>) -> Resu
         report.tell_connection(&connection);
     }
     connection.close(VarInt::from_u32(0), b"");
-    // long enough for the close to leave; its three timeouts of draining concern nobody
+    // long enough for the close to be sent, without the three PTOs of draining (RFC 9000, section 10.2)
     let _ = tokio::time::timeout(CLOSE, endpoint.wait_idle()).await;
     Ok(())
 }
