@@ -201,7 +201,6 @@ REQUESTS: list[tuple[list[str], tuple[str, ...]]] = [
 MISSPELT = [
     (["run", "good.toml", "--lane", "kernal"], "--lane", "kernel"),
     (["run", "good.toml", "--lane", "kernel", "--emulation", "netme"], "--emulation", "netem"),
-    (["browse", "good.toml", "--client", "chromum"], "--client", "chromium"),
     (["stack", "show", "labquic"], "", "lab-quic"),
     (["study", "run", "dual_conectivity/share"], "", "dual_connectivity/share"),
     (["study", "run", "dual_conectivity"], "", "dual_connectivity"),

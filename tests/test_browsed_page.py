@@ -142,11 +142,6 @@ def test_resources_that_a_real_browser_cannot_have_are_refused(change: dict[str,
         Page.of({"kind": "page", "html": "9 kB", "resources": [{"size": "3 kB"}] * (MAX_RESOURCES + 1)})
 
 
-def test_other_clients_have_no_dependencies() -> None:
-    with pytest.raises(RequestError, match="client: expected `chromium`"):
-        load_pages(small(), 1, client="curl")
-
-
 @pytest.mark.kernel_lane
 @pytest.mark.browser
 @pytest.mark.skipif(without_browser() is not None, reason=without_browser() or "")

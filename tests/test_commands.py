@@ -217,7 +217,6 @@ def test_a_misspelled_command_is_suggested(name: str, capsys: Captured) -> None:
         (["sweep", "SMALL", "--vary", RATES, "--metric", "goodputt"], "goodput"),
         (["sweep", "SMALL", "--vary", RATES, "--keep", "serie"], "series"),
         (["sweep", "SMALL", "--vary", RATES, "--executor", "procesess"], "processes"),
-        (["browse", str(SCENARIOS / "page_browser.toml"), "--client", "chromum"], "chromium"),
         (["page", str(SCENARIOS / "pages/shop.har"), "--network", "SMALL", "--stacks", "lab-tpc"], "lab-tcp"),
     ],
     ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else None,

@@ -10,10 +10,12 @@ import subprocess
 import tempfile
 import zlib
 from argparse import Namespace
+from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -22,12 +24,12 @@ from quiclab import cli
 from quiclab.errors import RequestError
 from quiclab.lane.adapter import BUILT_IN, load_adapters
 from quiclab.lane.adapter_plan import GuestPlan
-from quiclab.lane.browser import client, curl, quinn
+from quiclab.lane.browser import client
 from quiclab.lane.browser.chromium import Chromium, environment, key_hash
 from quiclab.lane.browser.compare import differing, summary
 from quiclab.lane.browser.envoy import Request, configuration, requests
 from quiclab.lane.browser.har_writer import Event, har, record
-from quiclab.lane.browser.load import LoadError, PageLoad, Target, examine, with_log
+from quiclab.lane.browser.load import LoadError, PageLoad, examine, with_log
 from quiclab.lane.browser.runner import load_pages, page_scenario
 from quiclab.lane.browser.site import MIN_IMAGE_BYTES, Page, png
 from quiclab.scenario import load
@@ -311,67 +313,16 @@ def test_a_failure_leaves_a_message_and_no_loads(tmp_path: Path, monkeypatch: py
     for name in ("main.loads.json", "main.h3.har"):
         (tmp_path / name).write_text("of an older run")
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(client, "driver", lambda: nullcontext(Mock()))
     arguments = Namespace(
         directory=str(tmp_path), flow="main", workload=json.dumps(WORKLOAD), address="127.0.0.1", name="quiclab.test",
-        certificate=str(BUILT_IN / "certificate-p-256.pem"), client="curl", protocols="h3", loads=1, timeout=1.0,
-        pause=0.0, quinn="",
+        certificate=str(BUILT_IN / "certificate-p-256.pem"), protocols="h3", loads=1, timeout=1.0, pause=0.0,
     )  # fmt: skip
     assert client.run(arguments) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["main.client.json"]
     said = json.loads((tmp_path / "main.client.json").read_text())
-    assert said["failure"] == "the program `curl` is missing: apt-get install curl"
+    assert "the program `chromium` is missing: apt-get install chromium" in said["failure"]
     assert "finished_ns" not in said
-
-
-CURL = {
-    "exitcode": 0, "response_code": 200, "http_version": "2", "num_connects": 1, "size_download": 1000,
-    "time_namelookup": 0.001, "time_connect": 0.037, "time_appconnect": 0.079, "time_starttransfer": 0.116,
-    "time_total": 0.121,
-}  # fmt: skip
-IMAGE = CURL | {"num_connects": 0, "size_download": 3000, "time_total": 0.040}
-
-
-def test_curls_numbers_are_put_together() -> None:
-    found = curl.read([CURL, IMAGE, IMAGE], SIZES, 1, "h2", (0, 500_000_000))
-    assert found.page_load_ms == pytest.approx(200), "121 + 40 + 40 ms, less one for the name"
-    assert found.handshake_ms == pytest.approx(78)
-    assert found.ssl_ms == pytest.approx(42)
-    assert (found.started_ns, found.finished_ns) == (300_000_000, 500_000_000)
-
-
-@pytest.mark.parametrize(
-    ("entries", "words"),
-    [
-        ([CURL, IMAGE], "reported 2 of 3 resources"),
-        ([CURL, IMAGE, IMAGE | {"http_version": "1.1"}], "fell back"),
-        ([CURL, IMAGE, IMAGE | {"size_download": 1}], "expected 3000 bytes, got 1"),
-        ([CURL, IMAGE, IMAGE | {"num_connects": 1}], "one connection"),
-        ([CURL | {"exitcode": 28, "errormsg": "Operation timed out"}, IMAGE, IMAGE], "Operation timed out"),
-    ],
-)
-def test_unexpected_results_of_curl_are_rejected(entries: list[dict[str, Any]], words: str) -> None:
-    with pytest.raises(LoadError, match=words):
-        curl.read(entries, SIZES, 1, "h2", (0, 1))
-
-
-def test_a_curl_without_http3_is_refused() -> None:
-    said = "curl 7.88.1 (x86_64-pc-linux-gnu) libcurl/7.88.1\nFeatures: alt-svc HTTP2 HTTPS-proxy\n"
-    curl.check_features(said, "h2")
-    with pytest.raises(LoadError, match=r"does not support HTTP/3 \(curl 7.88.1\)"):
-        curl.check_features(said, "h3")
-
-
-def test_quinns_numbers_count_from_its_start() -> None:
-    said = {"started_ns": 10**9, "connected_ns": 1_040_000_000, "first_byte_ns": 1_080_000_000}
-    said |= {"html_ns": 1_081_000_000, "finished_ns": 1_120_000_000}
-    found = quinn.read(said | {"sizes": [1000, 3000, 3000]}, SIZES, 1)
-    assert (found.page_load_ms, found.handshake_ms, found.body_bytes) == (120.0, 40.0, 7000)
-    with pytest.raises(LoadError, match="/0/1: expected 3000 bytes, got 1"):
-        quinn.read(said | {"sizes": [1000, 3000, 1]}, SIZES, 1)
-    with pytest.raises(LoadError, match="HTTP/3 only"):
-        quinn.Quinn("h2", "", Target("", "", 443, Path(), SIZES))
-    with pytest.raises(LoadError, match="`make adapters` builds it"):
-        quinn.Quinn("h3", "/nowhere/quiclab-quinn", Target("", "", 443, Path(), SIZES))
 
 
 def test_loads_together() -> None:
@@ -458,8 +409,6 @@ def test_of_a_scenario_network_and_page_count() -> None:
         (["--loads", "0"], "--loads"),
         (["--protocols", "h1"], '--protocols: expected "h2" or "h3", got "h1"'),
         (["--protocols", "h3,h3"], '--protocols: expected each protocol at most once, got "h3,h3"'),
-        (["--client", "lynx"], '--client: expected "chromium", "curl" or "quinn", got "lynx"'),
-        (["--client", "quinn"], '--protocols: expected `h3` for client quinn, got "h2,h3"'),
         (["--clock", "atomic"], '--clock: expected "real" or "virtual", got "atomic"'),
         (["--emulation", "ns-3"], '--emulation: expected "engine" or "netem", got "ns-3"'),
         (["--flow", "x"], '--flow: expected a flow with workload `page` (`main`), got "x"'),

@@ -178,6 +178,17 @@ def test_a_scenario_is_read_from_text(small: Path) -> None:
         Scenario.from_toml(text.replace("name =", "nam ="))
 
 
+def test_paths_are_completed() -> None:
+    scenario = load(ROOT / "scenarios" / "dual_connectivity.toml")
+    completed = scenario._ipython_key_completions_()
+    assert {"name", "links", "links.down1.rate", "bearers.dc.links.0"} <= set(completed)
+    assert all(scenario[path] == scenario.value(path) for path in completed)
+    with pytest.raises(RequestError, match=r"unknown path `links\.down1\.rat`; did you mean `links\.down1\.rate`\?"):
+        scenario["links.down1.rat"]
+    with pytest.raises(TypeError):
+        iter(scenario)  # type: ignore[call-overload]
+
+
 def test_with_value_changes_a_copy() -> None:
     scenario = Scenario.from_dict(PLAIN)
     changed = scenario.with_value("bearers.dc.batch_packets", 200)

@@ -154,7 +154,7 @@ def read_fields(scenario_json: str) -> str | None:
 def phases() -> list[tuple[str, str, str]]:
     """Return name, colour and meaning of each phase of congestion controls, in the order of their numbers."""
 
-def metric_groups() -> list[tuple[str, list[tuple[list[str], str, str, bool, bool, str]]]]:
+def metric_groups() -> list[tuple[str, bool, list[tuple[list[str], str, str, bool, bool, str]]]]:
     """Return the metrics of each element.
 
     Each has the names of its numbers, kind, unit, whether it is in the statistics of a run, whether it is in time

@@ -2,10 +2,9 @@
 //!
 //! The client opens a stream for each request; the server answers on it with a number of bytes, or for a
 //! time. The first eight bytes of a request (where it has as many) say when the client started, by
-//! CLOCK_MONOTONIC. `page` loads a page from any server of HTTP/3. Both ends report in the format `quiclab.report/1` (docs/adapters.md).
+//! CLOCK_MONOTONIC. Both ends report in the format `quiclab.report/1` (docs/adapters.md).
 
 mod client;
-mod page;
 mod report;
 mod server;
 mod transport;
@@ -27,8 +26,6 @@ enum Command {
     Server(server::ServerArguments),
     /// Asks and reads the answers.
     Client(client::ClientArguments),
-    /// Loads a page over HTTP/3 from any server.
-    Page(page::PageArguments),
 }
 
 fn main() -> ExitCode {
@@ -38,7 +35,6 @@ fn main() -> ExitCode {
         match Arguments::parse().command {
             Command::Server(arguments) => server::serve(&arguments).await,
             Command::Client(arguments) => client::receive(&arguments).await,
-            Command::Page(arguments) => page::load(&arguments).await,
         }
     });
     match failure {

@@ -47,7 +47,7 @@ use std::collections::VecDeque;
 
 crate::metrics! {
     /// Socket and CPU of an endpoint.
-    pub static HOST: HostMetrics = "endpoint with a host" {
+    pub static HOST: HostMetrics = Flow, "endpoint with a host" {
         /// Datagrams dropped at the socket.
         receive_buffer_drops: Counter, End;
         /// Maximum memory charged to the socket.

@@ -56,7 +56,7 @@ pub use http2::Http2Frame;
 pub use ip::{Ecn, FiveTuple, Protocol};
 pub use link::{Conditions, Link, LinkChange, LinkInputs, LinkState, Trace, TraceError, draw_delay};
 pub use media::{MediaArrival, MediaFeedback, RtpPacket};
-pub use metric::{Measured, Metric, MetricGroup, MetricKind, Metrics, Recorded, STATISTICS};
+pub use metric::{Measured, Metric, MetricGroup, MetricKind, MetricOwner, Metrics, Recorded, STATISTICS};
 pub use metric_groups::metric_groups;
 pub use nic::{NIC, Nic};
 pub use operation::{Anchor, OPERATIONS, Operation, OperationInfo};

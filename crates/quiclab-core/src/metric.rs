@@ -124,9 +124,20 @@ impl Metric {
     }
 }
 
+/// Owner of metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricOwner {
+    /// An end of a flow.
+    Flow,
+    /// An element of the network.
+    Network,
+}
+
 /// Metrics of an element, or of a component of one.
 #[derive(Clone, Copy, Debug)]
 pub struct MetricGroup {
+    /// Whether ends of flows have them.
+    pub owner: MetricOwner,
     /// Element with these metrics, and the condition under which it has them.
     pub element: &'static str,
     /// Their definitions in the order of documents.
@@ -239,13 +250,14 @@ impl<const N: usize> PartialEq<[(&str, f64); N]> for Metrics {
 
 /// Defines the metrics of an element: a static with a field for each of them, whose comment is the meaning.
 ///
-/// The name of a field is followed by `as` and the name in results if it differs, then kind and place
-/// ([`MetricKind`](crate::MetricKind), [`Recorded`](crate::Recorded)).
+/// The owner ([`MetricOwner`](crate::MetricOwner)) and the element come first. The name of a field is followed by `as`
+/// and the name in results if it differs, then kind and place ([`MetricKind`](crate::MetricKind),
+/// [`Recorded`](crate::Recorded)).
 ///
 /// ```
 /// quiclab_core::metrics! {
 ///     /// A counting element.
-///     pub static COUNTER: CounterMetrics = "counter" {
+///     pub static COUNTER: CounterMetrics = Network, "counter" {
 ///         /// Packets that passed.
 ///         packets: Counter, Both;
 ///         /// Those that left over link *k*.
@@ -260,7 +272,7 @@ impl<const N: usize> PartialEq<[(&str, f64); N]> for Metrics {
 /// ```
 #[macro_export]
 macro_rules! metrics {
-    ($($(#[$about:meta])* $visible:vis static $group:ident: $type:ident = $element:literal {
+    ($($(#[$about:meta])* $visible:vis static $group:ident: $type:ident = $owner:ident, $element:literal {
         $($(#[doc = $comment:literal])+ $field:ident $(as $name:literal)?: $kind:ident, $recorded:ident;)+
     })+) => {
         $(
@@ -285,7 +297,7 @@ macro_rules! metrics {
                 #[must_use]
                 $visible fn group(&self) -> $crate::MetricGroup {
                     static LIST: &[&$crate::Metric] = &[$(&$group.$field),+];
-                    $crate::MetricGroup { element: $element, metrics: LIST }
+                    $crate::MetricGroup { owner: $crate::MetricOwner::$owner, element: $element, metrics: LIST }
                 }
             }
         )+
@@ -300,7 +312,7 @@ mod tests {
 
     metrics! {
         /// Metrics of the tests.
-        static TEST: TestMetrics = "test" {
+        static TEST: TestMetrics = Network, "test" {
             /// Total.
             lost_packets: Counter, Both;
             /// Window of path *k*.

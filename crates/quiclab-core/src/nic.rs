@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 
 crate::metrics! {
     /// Packets of an endpoint.
-    pub static NIC: NicMetrics = "endpoint" {
+    pub static NIC: NicMetrics = Flow, "endpoint" {
         /// Sent: QUIC packets; datagrams of lab-udp and aioquic; segments of TCP.
         packets_sent: Counter, Both;
         /// Received: datagrams; segments of TCP.

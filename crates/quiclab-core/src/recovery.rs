@@ -8,7 +8,7 @@ use crate::units::DataRate;
 
 crate::metrics! {
     /// State of loss recovery and congestion control.
-    pub static RECOVERY: RecoveryMetrics = "endpoint, QUIC or TCP" {
+    pub static RECOVERY: RecoveryMetrics = Flow, "endpoint, QUIC or TCP" {
         /// Congestion window.
         cwnd_bytes: Gauge, Both;
         /// Slow-start threshold; missing before the first reduction.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 crate::metrics! {
     /// Totals of a tap.
-    pub static TAP: TapMetrics = "tap" {
+    pub static TAP: TapMetrics = Network, "tap" {
         /// Packets that traversed it.
         packets: Counter, End;
         /// Bytes that traversed it.

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 
 quiclab_core::metrics! {
     /// Values of stacks in Python alone.
-    pub static PYTHON: PythonMetrics = "endpoint, stack in Python" {
+    pub static PYTHON: PythonMetrics = Flow, "endpoint, stack in Python" {
         /// Probe timeouts in a row.
         pto_count: Gauge, Both;
     }

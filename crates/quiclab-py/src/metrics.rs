@@ -2,14 +2,19 @@
 
 use crate::endpoint::PYTHON;
 use pyo3::prelude::*;
-use quiclab_core::{Metric, Phase, Recorded};
+use quiclab_core::{Metric, MetricOwner, Phase, Recorded};
 
-/// Return the metrics of each element: its name, and for each metric the names of its numbers, its kind, its unit, whether
-/// it is in the statistics of a run, whether it is in time series, and its meaning.
+/// Return the metrics of each element: its name, whether it is an end of a flow, and for each metric the names of its
+/// numbers, its kind, its unit, whether it is in the statistics of a run, whether it is in time series, and its meaning.
 #[pyfunction]
-pub(crate) fn metric_groups() -> Vec<(&'static str, Vec<MetricRow>)> {
+pub(crate) fn metric_groups() -> Vec<(&'static str, bool, Vec<MetricRow>)> {
     let groups = quiclab_sim::metric_groups().into_iter().chain([PYTHON.group()]);
-    groups.map(|group| (group.element, group.metrics.iter().map(|metric| row(metric)).collect())).collect()
+    groups
+        .map(|group| {
+            let rows = group.metrics.iter().map(|metric| row(metric)).collect();
+            (group.element, group.owner == MetricOwner::Flow, rows)
+        })
+        .collect()
 }
 
 /// Names, kind, unit, in statistics, in series, meaning.

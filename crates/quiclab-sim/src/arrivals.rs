@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 quiclab_core::metrics! {
     /// Connections at one end of a flow with arrivals.
-    pub static ARRIVALS: ArrivalsMetrics = "either end of a flow with `arrivals`" {
+    pub static ARRIVALS: ArrivalsMetrics = Flow, "either end of a flow with `arrivals`" {
         /// Connections that are open.
         open_connections: Gauge, Both;
         /// Maximum number of open connections.

@@ -3,7 +3,7 @@
 
 quiclab_core::metrics! {
     /// Totals of a link of the kernel.
-    pub static KERNEL_LINK: KernelLinkMetrics = "link, kernel lane" {
+    pub static KERNEL_LINK: KernelLinkMetrics = Network, "link, kernel lane" {
         /// Packets that the queue disciplines of the kernel dropped.
         kernel_dropped_packets: Counter, End;
         /// Packets inside the queue disciplines at the end.
@@ -23,7 +23,7 @@ quiclab_core::metrics! {
     }
 
     /// Packets of a device of the kernel lane.
-    pub static DEVICE: DeviceMetrics = "endpoint, kernel lane" {
+    pub static DEVICE: DeviceMetrics = Flow, "endpoint, kernel lane" {
         /// IP packets sent.
         packets_sent: Counter, End;
         /// IP packets received.
@@ -39,7 +39,7 @@ quiclab_core::metrics! {
     }
 
     /// The kernel's account of a connection: `TCP_INFO` (tcp(7)) and the counters of its network namespace.
-    pub static LINUX: LinuxMetrics = "endpoint, `linux`" {
+    pub static LINUX: LinuxMetrics = Flow, "endpoint, `linux`" {
         /// Congestion window.
         cwnd_bytes: Gauge, Both;
         /// Slow-start threshold; missing before there is one.
@@ -104,7 +104,7 @@ quiclab_core::metrics! {
     }
 
     /// Reports of programs.
-    pub static PROGRAM: ProgramMetrics = "endpoint, program of the kernel lane" {
+    pub static PROGRAM: ProgramMetrics = Flow, "endpoint, program of the kernel lane" {
         /// From the start of the client to the end of the handshake.
         handshake_ms: Time, End;
         /// Payloads of UDP sent.
@@ -118,7 +118,7 @@ quiclab_core::metrics! {
     }
 
     /// Loads of a page; `page_load_ms` and others of a load are those of the last one.
-    pub static BROWSER: BrowserMetrics = "client of `page`, browser" {
+    pub static BROWSER: BrowserMetrics = Flow, "client of `page`, browser" {
         /// Loads that count.
         loads: Counter, End;
         /// From the start of the connection of the document to its end.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 quiclab_core::metrics! {
     /// Progress of a flow.
-    pub static PROGRESS: ProgressMetrics = "receiver of each flow" {
+    pub static PROGRESS: ProgressMetrics = Flow, "receiver of each flow" {
         /// Bytes that its application has got so far; in the kernel lane only of programs that report it.
         delivered_bytes: Counter, Series;
     }

@@ -23,7 +23,7 @@ use quiclab_core::{
 
 quiclab_core::metrics! {
     /// Acknowledgements and losses of a real stack.
-    pub static REAL_STACK: RealStackMetrics = "endpoint, quinn and noq" {
+    pub static REAL_STACK: RealStackMetrics = Flow, "endpoint, quinn and noq" {
         /// Bytes declared lost.
         lost_bytes: Counter, End;
         /// ACK frames sent.

@@ -43,9 +43,6 @@ def browse_command(
     protocols: Annotated[
         str, typer.Option("--protocols", metavar="h2,h3", help="Protocols, in the order to load them.")
     ] = "h2,h3",
-    client: Annotated[
-        str, typer.Option(metavar="chromium|curl|quinn", help="Client that loads the page; quinn supports HTTP/3 only.")
-    ] = "chromium",
     sets: SetOption = None,
     flow: Annotated[
         str | None,
@@ -68,8 +65,8 @@ def browse_command(
     """Carry out `quiclab browse`."""
     names = [name.strip() for name in protocols.split(",")]
     clock, emulation = clock or "real", emulation or "engine"
-    with options_for("loads", "protocols", "client", "clock", "emulation"):
-        check_request(loads, names, client, clock, emulation)
+    with options_for("loads", "protocols", "clock", "emulation"):
+        check_request(loads, names, clock, emulation)
     scenario_file = network or file
     scenario = load_either(scenario_file, parse_sets(sets))
     left_out = None
@@ -81,12 +78,11 @@ def browse_command(
     check_libraries("`quiclab browse`", "scipy")
     if har is not None:
         claim_directory(har, [f"{protocol}.har" for protocol in names], force, "--har", [file, scenario_file])
-    with options_for("flow", "client"), RunProgress(scenario.name) as progress:
+    with options_for("flow"), RunProgress(scenario.name) as progress:
         found = load_pages(
             scenario,
             loads,
             protocols=names,
-            client=client,
             seed=seed,
             flow=flow,
             pause_s=pause,

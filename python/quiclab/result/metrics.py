@@ -21,6 +21,8 @@ class Metric:
     ----------
     element
         Which element has it, and under which condition.
+    of_flow
+        Whether the element is an end of a flow.
     names
         Names of its numbers: one, or those of a distribution; `<k>` stands for the number of a link or path, `<name>`
         for the name of a counter of the kernel.
@@ -36,6 +38,7 @@ class Metric:
     """
 
     element: str
+    of_flow: bool
     names: tuple[str, ...]
     kind: str
     unit: str
@@ -53,7 +56,9 @@ def pattern(name: str) -> str:
 def metrics() -> tuple[Metric, ...]:
     """Return the definitions of all metrics, by element, in the order of documents."""
     groups = extension().metric_groups()
-    return tuple(Metric(element, tuple(names), *about) for element, found in groups for names, *about in found)
+    return tuple(
+        Metric(element, of_flow, tuple(names), *about) for element, of_flow, found in groups for names, *about in found
+    )
 
 
 def result_schema() -> dict[str, Any]:

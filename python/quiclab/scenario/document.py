@@ -74,6 +74,24 @@ class Scenario:
             raise AttributeError(f'fields are read by their path: scenario.value("{name}")')
         raise AttributeError(f"a scenario has no `{name}`")
 
+    def __getitem__(self, path: str) -> Any:
+        """Return the value at a path, as `value`; shells and notebooks complete the path.
+
+        Raises
+        ------
+        RequestError
+            If no value is given there.
+        """
+        if (found := self.value(path)) is None:
+            raise unknown("path", path, tree.paths(self._document))
+        return found
+
+    __iter__ = None  # a document, not a sequence
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """Return the paths of all values, which completion shows after `scenario["`."""
+        return list(tree.paths(self._document))
+
     @property
     def name(self) -> str:
         """Name of the scenario."""

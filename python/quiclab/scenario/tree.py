@@ -20,6 +20,15 @@ def plain(value: Any) -> Any:
     return value
 
 
+def paths(value: Any, path: str = "") -> Iterator[str]:
+    """Yield the paths of all values of a plain tree, those of tables and lists before what is in them."""
+    if path:
+        yield path
+    items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from paths(item, f"{path}.{key}" if path else str(key))
+
+
 def not_plain(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield what is no plain value, with its path: no text, finite number, boolean, list or dictionary."""
     if isinstance(value, Mapping):

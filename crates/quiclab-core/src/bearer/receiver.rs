@@ -35,7 +35,7 @@ use std::collections::BTreeSet;
 
 crate::metrics! {
     /// Totals of the receiving end of a bearer.
-    pub static BEARER_RECEIVER: BearerReceiverMetrics = "bearer, receiving end; tunnel with resequencing" {
+    pub static BEARER_RECEIVER: BearerReceiverMetrics = Network, "bearer, receiving end; tunnel with resequencing" {
         /// Packets received over link *k*.
         received_packets as "received_port<k>_packets": Counter, End;
         /// Packets delivered in the instant of their arrival.

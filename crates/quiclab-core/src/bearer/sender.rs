@@ -33,7 +33,7 @@ use crate::units::DataRate;
 
 crate::metrics! {
     /// Totals of the sending end of a bearer.
-    pub static BEARER_SENDER: BearerSenderMetrics = "bearer, sending end" {
+    pub static BEARER_SENDER: BearerSenderMetrics = Network, "bearer, sending end" {
         /// Packets sent over link *k*.
         sent_packets as "sent_port<k>_packets": Counter, End;
         /// Reports of link *k*, once it has reported.

@@ -11,7 +11,7 @@ use crate::units::ByteCount;
 
 crate::metrics! {
     /// Totals of a link.
-    pub static LINK: LinkMetrics = "link" {
+    pub static LINK: LinkMetrics = Network, "link" {
         /// Drops of the full queue.
         dropped_queue_full_packets: Counter, End;
         /// Random or listed losses.

@@ -44,7 +44,7 @@ use std::collections::VecDeque;
 
 crate::metrics! {
     /// Totals of CAKE.
-    pub static CAKE: CakeMetrics = "queue, `cake`" {
+    pub static CAKE: CakeMetrics = Network, "queue, `cake`" {
         /// Packets dropped by COBALT.
         cobalt_drops: Counter, Both;
         /// Flows that had to share a queue.
@@ -52,7 +52,7 @@ crate::metrics! {
     }
 
     /// Dropped acknowledgements.
-    pub static ACK_FILTER: AckFilterMetrics = "queue, `cake` or `ack_filter`" {
+    pub static ACK_FILTER: AckFilterMetrics = Network, "queue, `cake` or `ack_filter`" {
         /// Acknowledgements dropped by the filter.
         filtered_acks: Counter, Both;
     }

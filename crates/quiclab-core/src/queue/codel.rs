@@ -40,7 +40,7 @@ use serde::{Deserialize, Serialize};
 
 crate::metrics! {
     /// Drops of CoDel.
-    pub static CODEL: CodelMetrics = "queue, `codel`, `fq_codel` and `head_drop`, which has 0" {
+    pub static CODEL: CodelMetrics = Network, "queue, `codel`, `fq_codel` and `head_drop`, which has 0" {
         /// Packets dropped by CoDel.
         codel_drops: Counter, Both;
     }

@@ -48,7 +48,7 @@ use serde::{Deserialize, Serialize};
 
 crate::metrics! {
     /// Totals of DualPI2.
-    pub static DUALPI2: Dualpi2Metrics = "queue, `dualpi2`" {
+    pub static DUALPI2: Dualpi2Metrics = Network, "queue, `dualpi2`" {
         /// Packets dropped by DualPI2.
         dualpi2_drops: Counter, Both;
         /// Mean sojourn time of the packets of the classic queue.

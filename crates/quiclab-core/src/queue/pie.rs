@@ -46,7 +46,7 @@ use serde::{Deserialize, Serialize};
 
 crate::metrics! {
     /// Drops of PIE.
-    pub static PIE: PieMetrics = "queue, `pie` and `fq_pie`" {
+    pub static PIE: PieMetrics = Network, "queue, `pie` and `fq_pie`" {
         /// Packets dropped by PIE.
         pie_drops: Counter, Both;
     }

@@ -49,7 +49,7 @@ use serde::{Deserialize, Serialize};
 
 crate::metrics! {
     /// Totals of RED.
-    pub static RED: RedMetrics = "queue, `red`" {
+    pub static RED: RedMetrics = Network, "queue, `red`" {
         /// Packets dropped between the thresholds.
         red_drops: Counter, Both;
         /// Packets dropped as the average was at `max_threshold` or above.

@@ -7,7 +7,7 @@ use crate::time::{Duration, Time};
 
 crate::metrics! {
     /// Totals of a queue discipline.
-    pub static QUEUE: QueueMetrics = "link or tunnel, all queues but `drop_tail`" {
+    pub static QUEUE: QueueMetrics = Network, "link or tunnel, all queues but `drop_tail`" {
         /// Mean sojourn time of served packets.
         mean_sojourn_ms as "queue_sojourn_ms": Mean, End;
         /// Sojourn time of the packet served last; links only.

@@ -2,7 +2,7 @@
 
 crate::metrics! {
     /// Totals of an end of a tunnel.
-    pub static TUNNEL: TunnelMetrics = "tunnel, each end" {
+    pub static TUNNEL: TunnelMetrics = Network, "tunnel, each end" {
         /// Inner packets that entered at this end.
         entered_packets: Counter, End;
         /// Inner packets dropped by the queue.

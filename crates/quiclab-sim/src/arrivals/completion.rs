@@ -7,7 +7,7 @@ use quiclab_transport::options::Workload;
 
 quiclab_core::metrics! {
     /// Connections that have arrived.
-    pub static COMPLETIONS: CompletionsMetrics = "client of a flow with `arrivals`" {
+    pub static COMPLETIONS: CompletionsMetrics = Flow, "client of a flow with `arrivals`" {
         /// Connections whose client has begun.
         connections: Counter, End;
         /// Connections that were completed.

@@ -13,7 +13,7 @@ use quiclab_core::{
 
 quiclab_core::metrics! {
     /// Losses of probes over UDP.
-    pub static PING: PingMetrics = "receiver of `ping`, lab-udp" {
+    pub static PING: PingMetrics = Flow, "receiver of `ping`, lab-udp" {
         /// Probes without a reply.
         lost_packets: Counter, Both;
         /// Duplicate replies.

@@ -8,7 +8,7 @@ use quiclab_core::{
 
 quiclab_core::metrics! {
     /// Losses of datagrams over UDP.
-    pub static DATAGRAMS: DatagramsMetrics = "receiver of `datagrams`, lab-udp" {
+    pub static DATAGRAMS: DatagramsMetrics = Flow, "receiver of `datagrams`, lab-udp" {
         /// Lost datagrams.
         lost_packets: Counter, Both;
         /// Reordered datagrams.

@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 quiclab_core::metrics! {
     /// Page load.
-    pub static PAGE: PageMetrics = "client of `page`" {
+    pub static PAGE: PageMetrics = Flow, "client of `page`" {
         /// Complete objects other than the HTML.
         objects: Counter, End;
         /// From the start of the client to the last byte of the HTML.

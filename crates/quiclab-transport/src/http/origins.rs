@@ -24,7 +24,7 @@ use std::net::SocketAddr;
 
 quiclab_core::metrics! {
     /// Connections of a page load.
-    pub static ORIGINS: OriginsMetrics = "client of `page` with several origins or connections" {
+    pub static ORIGINS: OriginsMetrics = Flow, "client of `page` with several origins or connections" {
         /// Connections that were begun.
         connections: Counter, End;
     }

@@ -10,7 +10,7 @@ use quiclab_core::{Duration, Metrics, Progress, Time};
 
 quiclab_core::metrics! {
     /// Receiver of live video.
-    pub static LIVE_RECEIVER: LiveReceiverMetrics = "receiver of `live`" {
+    pub static LIVE_RECEIVER: LiveReceiverMetrics = Flow, "receiver of `live`" {
         /// Frames of which all bytes have arrived.
         complete_frames: Counter, Both;
         /// Frames complete after their deadline.

@@ -10,7 +10,7 @@ use quiclab_core::{DataRate, Duration, Metrics, RandomStream, Time};
 
 quiclab_core::metrics! {
     /// Source of live video.
-    pub static LIVE_SENDER: LiveSenderMetrics = "sender of `live`" {
+    pub static LIVE_SENDER: LiveSenderMetrics = Flow, "sender of `live`" {
         /// Frames of the source.
         captured_frames: Counter, End;
         /// Bytes of the frames of the source.

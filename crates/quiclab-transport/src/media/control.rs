@@ -6,7 +6,7 @@ use quiclab_core::{ByteCount, Duration, Metrics, Time};
 
 quiclab_core::metrics! {
     /// State of the congestion control of media.
-    pub static MEDIA_CONTROL: MediaControlMetrics = "sender of `media`" {
+    pub static MEDIA_CONTROL: MediaControlMetrics = Flow, "sender of `media`" {
         /// Rate requested from the encoder.
         target_rate_mbps: Gauge, Series;
         /// Rate produced by the encoder.

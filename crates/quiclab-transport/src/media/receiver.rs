@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 quiclab_core::metrics! {
     /// Receiver of interactive media.
-    pub static MEDIA_RECEIVER: MediaReceiverMetrics = "receiver of `media`" {
+    pub static MEDIA_RECEIVER: MediaReceiverMetrics = Flow, "receiver of `media`" {
         /// Lost packets.
         lost_packets: Counter, Both;
         /// Reordered packets.

@@ -14,7 +14,7 @@ use quiclab_core::{
 
 quiclab_core::metrics! {
     /// Sender of interactive media.
-    pub static MEDIA_SENDER: MediaSenderMetrics = "sender of `media`" {
+    pub static MEDIA_SENDER: MediaSenderMetrics = Flow, "sender of `media`" {
         /// Packets declared lost.
         lost_packets: Counter, Both;
         /// Packets discarded before they were sent.

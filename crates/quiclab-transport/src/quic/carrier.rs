@@ -25,7 +25,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 quiclab_core::metrics! {
     /// Connection of a tunnel over lab-quic.
-    pub static QUIC_CARRIER: QuicCarrierMetrics = "tunnel, carrier lab-quic" {
+    pub static QUIC_CARRIER: QuicCarrierMetrics = Network, "tunnel, carrier lab-quic" {
         /// Packets declared lost.
         lost_packets: Counter, End;
         /// Lost packets that had arrived.

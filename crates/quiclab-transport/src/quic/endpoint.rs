@@ -19,7 +19,7 @@ use quiclab_core::{
 
 quiclab_core::metrics! {
     /// Loss recovery, ECN and paths of QUIC.
-    pub static QUIC: QuicMetrics = "endpoint, lab-quic" {
+    pub static QUIC: QuicMetrics = Flow, "endpoint, lab-quic" {
         /// Probe timeouts.
         timeouts: Counter, Both;
         /// Packets that had ECN marks, according to feedback; only with `ecn`.

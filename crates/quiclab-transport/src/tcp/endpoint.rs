@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 
 quiclab_core::metrics! {
     /// Loss recovery of TCP.
-    pub static TCP: TcpMetrics = "endpoint, lab-tcp" {
+    pub static TCP: TcpMetrics = Flow, "endpoint, lab-tcp" {
         /// Retransmission timeout.
         rto_ms: Gauge, Both;
         /// Segments sent again.

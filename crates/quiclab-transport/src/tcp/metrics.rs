@@ -18,7 +18,7 @@ use quiclab_core::{Duration, Metrics, SavedTcpMetrics};
 
 quiclab_core::metrics! {
     /// Metrics set from the cache of a destination.
-    pub static SAVED: SavedMetrics = "endpoint, lab-tcp with [`tcp.metrics`](scenario.md#metrics-of-a-destination) `warm_start`" {
+    pub static SAVED: SavedMetrics = Flow, "endpoint, lab-tcp with [`tcp.metrics`](scenario.md#metrics-of-a-destination) `warm_start`" {
         /// Slow-start threshold at the start of this end; only if saved.
         saved_ssthresh_bytes: Gauge, End;
         /// Smoothed RTT at the start of this end; only if saved.

@@ -17,7 +17,7 @@ use quiclab_core::{Duration, Metrics, Time};
 
 quiclab_core::metrics! {
     /// Download.
-    pub static DOWNLOAD: DownloadMetrics = "client of `download`" {
+    pub static DOWNLOAD: DownloadMetrics = Flow, "client of `download`" {
         /// From the start of the client to the first byte of the response.
         first_byte_ms: Time, End;
     }

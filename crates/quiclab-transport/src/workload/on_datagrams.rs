@@ -14,7 +14,7 @@ use quiclab_core::{ByteCount, Metrics, Progress, Time};
 
 quiclab_core::metrics! {
     /// Losses of datagrams and probes over QUIC.
-    pub static QUIC_DATAGRAMS: QuicDatagramsMetrics = "receiver of `datagrams` or `ping` on QUIC" {
+    pub static QUIC_DATAGRAMS: QuicDatagramsMetrics = Flow, "receiver of `datagrams` or `ping` on QUIC" {
         /// Lost datagrams, or probes without a reply.
         lost_datagrams: Counter, End;
         /// Reordered datagrams; not of `ping`.

@@ -10,7 +10,7 @@ use quiclab_core::{ByteCount, Duration, Metrics, Progress, Time};
 
 quiclab_core::metrics! {
     /// Round-trip times of probes.
-    pub static PROBES: ProbesMetrics = "receiver of `ping`" {
+    pub static PROBES: ProbesMetrics = Flow, "receiver of `ping`" {
         /// Round-trip times.
         rtt_ms: Distribution, End;
         /// Mean of the round-trip times since the previous sample: each of them if the series interval does not exceed that of the probes (the last one with `until = "duration_over"` only).

@@ -12,7 +12,7 @@ use quiclab_core::{ByteCount, Duration, Metrics, Progress, Time};
 
 quiclab_core::metrics! {
     /// Delays of datagrams and media packets.
-    pub static DELAYS: DelaysMetrics = "receiver of `datagrams` or `media`" {
+    pub static DELAYS: DelaysMetrics = Flow, "receiver of `datagrams` or `media`" {
         /// From sending to arrival.
         one_way_delay_ms_mean: Mean, Both;
         /// The shortest one-way delay.
@@ -24,7 +24,7 @@ quiclab_core::metrics! {
     }
 
     /// Datagrams that arrived.
-    pub static RECEPTION: ReceptionMetrics = "receiver of `datagrams`" {
+    pub static RECEPTION: ReceptionMetrics = Flow, "receiver of `datagrams`" {
         /// Distinct datagrams.
         datagrams_received: Counter, Both;
     }

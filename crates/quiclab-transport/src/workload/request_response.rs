@@ -11,7 +11,7 @@ use quiclab_core::{ByteCount, Duration, Metrics, Time};
 
 quiclab_core::metrics! {
     /// Responses.
-    pub static RESPONSES: ResponsesMetrics = "client of `request_response` or `on_off`" {
+    pub static RESPONSES: ResponsesMetrics = Flow, "client of `request_response` or `on_off`" {
         /// Complete responses.
         responses: Counter, End;
         /// From handing over a request to the last byte of its response; that of the first excludes the handshake.

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 #: Ends of a flow, as results name them.
 ENDS: Final = ("sender", "receiver")
-#: Beginnings of the names of elements that are ends of flows.
-OF_ENDS: Final = ("endpoint", "client", "sender", "receiver", "either end")
 #: Interval of the samples that percentiles over time are of, where the scenario has none.
 SERIES_INTERVAL: Final = "10 ms"
 #: Unit of shares, which axes do not show.
@@ -116,7 +114,7 @@ def _of_end(text: str, name: str = "", label: str = "", meaning: str = "", workl
         As of `Metric`, where it has a short name.
     """
     end, _, key = text.partition(".")
-    of_ends = [metric for metric in metrics() if metric.at_end and metric.element.startswith(OF_ENDS)]
+    of_ends = [metric for metric in metrics() if metric.at_end and metric.of_flow]
     ordered = sorted(of_ends, key=lambda metric: f"`{workload}`" not in metric.element)
     defined = [(item, metric) for metric in ordered for item in metric.names]
     if (metric := next((metric for item, metric in defined if fullmatch(pattern(item), key)), None)) is None:

@@ -1,10 +1,9 @@
-"""Pages loaded by real programs: Chromium, curl or quinn's client, from a server that speaks HTTP/2 and HTTP/3.
+"""Pages loaded by Chromium from a server that speaks HTTP/2 and HTTP/3.
 
 ========== =======================================================================================
 `page`     a page of a scenario as files: HTML of a size that names images
 `envoy`    the server: Envoy's configuration for both protocols, and its access log
 `chromium` the browser, through Playwright and the DevTools protocol
-`curl`     curl, and quinn's client: objects sequentially, or all concurrently
 `har`      events of the DevTools protocol as HAR 1.2
 `load`     one load as numbers, and its validation
 `client`   all loads of a run, one after the other, and their report

@@ -1,7 +1,7 @@
 """All loads of a run, one after the other, and their report; started in the network namespace of the client.
 
-A round loads the page once over each protocol. The first round is discarded: it obtains the session tickets. A load of
-Chromium over HTTP/3 that had no ticket, and so could not send in 0-RTT, is excluded and repeated; a load whose 0-RTT
+A round loads the page once over each protocol. The first round is discarded: it obtains the session tickets. A load
+over HTTP/3 that had no ticket, and so could not send in 0-RTT, is excluded and repeated; a load whose 0-RTT
 packets were sent but lost counts, and is reported.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -21,15 +20,12 @@ from typing import Any, Final, Protocol
 from quiclab._base.files import write_atomically
 from quiclab.errors import QuiclabError
 from quiclab.lane.browser.chromium import Chromium, driver
-from quiclab.lane.browser.curl import Curl
 from quiclab.lane.browser.envoy import ACCESS_LOG, PORT, Request, requests
 from quiclab.lane.browser.load import LOAD_LISTS, LoadError, PageLoad, Target, with_log
-from quiclab.lane.browser.quinn import Quinn
 from quiclab.lane.browser.site import Page
 
 REPORT_SCHEMA: Final = "quiclab.report/1"
 LOADS_SCHEMA: Final = "quiclab.loads/1"
-CLIENTS: Final = ("chromium", "curl", "quinn")
 #: How long the line of the server's log may take to come.
 _LOG_S: Final = 3.0
 _LOOK_S: Final = 0.01
@@ -60,7 +56,7 @@ class Loads:
         """Put a load where it belongs."""
         if load.number == 0:
             self.discarded.append(load)
-        elif load.client == "chromium" and load.early_data_sent is False:
+        elif load.early_data_sent is False:
             self.left_out.append(load)
         else:
             self.counted.append(load)
@@ -181,14 +177,8 @@ def table(loads: Loads, versions: Mapping[str, str]) -> dict[str, Any]:
 def _loaders(arguments: argparse.Namespace, protocols: list[str], stack: ExitStack) -> dict[str, Loader]:
     page = Page.of(json.loads(arguments.workload))
     target = Target(arguments.name, arguments.address, PORT, Path(arguments.certificate), page.sizes(), page.origins)
-    if arguments.client == "chromium":
-        playwright = stack.enter_context(driver())
-        return {
-            protocol: stack.enter_context(closing(Chromium(playwright, protocol, target))) for protocol in protocols
-        }
-    if arguments.client == "curl":
-        return {protocol: Curl(protocol, target) for protocol in protocols}
-    return {protocol: Quinn(protocol, arguments.quinn, target) for protocol in protocols}
+    playwright = stack.enter_context(driver())
+    return {protocol: stack.enter_context(closing(Chromium(playwright, protocol, target))) for protocol in protocols}
 
 
 def _log_reader(file: Path) -> Callable[[str], list[Request]]:
@@ -221,9 +211,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what `run` takes."""
     for name in ("directory", "flow", "workload", "address", "name", "certificate"):
         parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--client", choices=CLIENTS, default="chromium")
     parser.add_argument("--protocols", default="h3")
     parser.add_argument("--loads", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=120.0)
     parser.add_argument("--pause", type=float, default=0.5)
-    parser.add_argument("--quinn", default=os.devnull)

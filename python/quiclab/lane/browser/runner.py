@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quiclab._base.files import write_atomically
 from quiclab.errors import QuiclabError, RequestError, alternatives, missing_field, not_one_of, unexpected
-from quiclab.lane.adapter import load_adapters, programs_folder
+from quiclab.lane.adapter import load_adapters
 from quiclab.lane.browser.load import LOAD_LISTS, PROTOCOLS, PageLoad
 from quiclab.lane.browser.site import Page
 from quiclab.lane.choices import CLOCKS, EMULATIONS
@@ -22,9 +22,7 @@ from quiclab.scenario.quantity import seconds
 if TYPE_CHECKING:
     from quiclab.result import RunResult
 
-#: Clients that load pages: the browser, and two other programs.
-CLIENTS: Final = ("chromium", "curl", "quinn")
-#: The stack whose commands are started; it serves both protocols, and the arguments of its client select the program.
+#: The stack whose commands are started; it serves both protocols.
 _STACK: Final = "chromium"
 #: Seconds that programs take to start and to stop, on a busy machine.
 _START_S: Final = 60.0
@@ -46,7 +44,7 @@ class PageLoads:
     left_out
         Those over HTTP/3 that had no ticket, and were made up for.
     hars
-        HAR by protocol, of all loads; empty for clients that are no browser.
+        HAR by protocol, of all loads.
     clients
         Name and version of the client by protocol.
     result
@@ -73,7 +71,6 @@ def load_pages(
     loads: int = 20,
     *,
     protocols: Sequence[str] = PROTOCOLS,
-    client: str = "chromium",
     seed: int = 1,
     flow: str | None = None,
     pause_s: float = 0.5,
@@ -95,8 +92,6 @@ def load_pages(
         Number of loads that count, for each protocol.
     protocols
         `h2`, `h3`, or both.
-    client
-        `chromium`, `curl` or `quinn`.
     seed
         Seed of the elements. Programs draw their own numbers.
     flow
@@ -119,17 +114,12 @@ def load_pages(
     QuiclabError
         If a load failed or was invalid; nothing is returned in this case.
     """
-    check_request(loads, protocols, client, clock, emulation)
+    check_request(loads, protocols, clock, emulation)
     single, timeout_s = page_scenario(scenario, flow, loads * len(protocols), pause_s)
     page = Page.of(_workload(single))
-    if page.has_resources and client != "chromium":
-        raise unexpected("client", "`chromium`", client, "it alone loads what other objects lead to")
-    words = ["--client", client, "--protocols", ",".join(protocols), "--loads", str(loads)]
+    words = ["--protocols", ",".join(protocols), "--loads", str(loads)]
     words += ["--pause", f"{pause_s:g}", "--timeout", f"{timeout_s:g}"]
-    if client == "quinn":
-        words += ["--quinn", str(programs_folder() / "quiclab-quinn")]
-    if client == "chromium":
-        _need_programs()
+    _need_programs()
     lane = Lane(
         clock="virtual" if clock == "virtual" else "real",
         emulation="netem" if emulation == "netem" else "engine",
@@ -185,7 +175,7 @@ def page_scenario(scenario: Scenario, flow: str | None, loads: int, pause_s: flo
     return Scenario.from_dict(plain), timeout_s
 
 
-def check_request(loads: int, protocols: Sequence[str], client: str, clock: str, emulation: str) -> None:
+def check_request(loads: int, protocols: Sequence[str], clock: str, emulation: str) -> None:
     """Check the parameters of `load_pages`.
 
     Raises
@@ -197,7 +187,6 @@ def check_request(loads: int, protocols: Sequence[str], client: str, clock: str,
         raise unexpected("loads", f"1 to {MAX_LOADS}", loads)
     for value, name, known in (
         *((protocol, "protocols", PROTOCOLS) for protocol in protocols),
-        (client, "client", CLIENTS),
         (clock, "clock", CLOCKS),
         (emulation, "emulation", EMULATIONS),
     ):
@@ -205,8 +194,6 @@ def check_request(loads: int, protocols: Sequence[str], client: str, clock: str,
             raise not_one_of(name, value, known)
     if not protocols or len(set(protocols)) != len(protocols):
         raise unexpected("protocols", "each protocol at most once", ",".join(protocols))
-    if client == "quinn" and tuple(protocols) != ("h3",):
-        raise unexpected("protocols", "`h3` for client quinn", ",".join(protocols))
 
 
 def _read(directory: Path, flow: str, result: RunResult, lengthened: int) -> PageLoads:

@@ -13,7 +13,7 @@ use quiclab_core::{ByteCount, Metrics, Packet, Payload, Time};
 
 quiclab_core::metrics! {
     /// Datagrams of a session of a tunnel over noq.
-    pub static SESSION: SessionMetrics = "tunnel, carrier noq" {
+    pub static SESSION: SessionMetrics = Network, "tunnel, carrier noq" {
         /// Datagrams sent.
         datagrams_sent: Counter, End;
         /// Datagrams that waited for the congestion control.
