@@ -65,8 +65,9 @@ $(UV): | toolchain
 
 .venv/.built: .venv/.synced $(RUST_SOURCES) | toolchain .tools/excluded
 	@echo 'building the Rust extension (takes a few minutes the first time)'
+	@touch $@.begun # a source that changes during the build is newer
 	$(DEVELOP) --profile $(PROFILE)
-	@touch $@
+	@mv $@.begun $@
 
 # the program of the kernel lane is for Linux only
 .venv/.live: .venv/.built

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from quiclab import cli
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.experiment.own_code import own_code
 from quiclab.study import Metric, Study, registry
 from quiclab.study.check import check_study
 from quiclab.study.claims import Claim
 from quiclab.study.findings import Grid, Sample
+from quiclab.study.plan import available_engines
 from quiclab.study.registry import find, studies
 
 
@@ -95,6 +98,50 @@ def test_a_study_file_without_studies_says_what_it_lacks(tmp_path: Path, monkeyp
     monkeypatch.setenv("QUICLAB_STUDIES", str(folder))
     with pytest.raises(RequestError, match=r"mine\.py: STUDIES: expected a tuple of studies"):
         studies()
+
+
+OWN = """\
+from quiclab.study import Configuration, Design, Measures, Metric, Presentation, Study
+
+GOOD = Study(
+    "own/good",
+    design=Design(
+        scenario="scenarios/one.toml",
+        configurations=(Configuration("tcp", "TCP", {"flows.main.stack": "lab-tcp"}),),
+        runs=1,
+    ),
+    measures=Measures(metric=Metric("goodput_mbps", "Goodput", "Mbit/s", lambda run: run.flows["main"].goodput_mbps)),
+    presentation=Presentation(title="One", abstract="One."),
+)
+STUDIES = (GOOD,)
+"""
+BROKEN = """\
+from quiclab.study import Design
+
+STUDIES = (Design(scenario="one.toml"),)
+"""
+
+
+def test_a_source_of_studies_that_cannot_be_loaded_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "studies").mkdir()
+    for name, text in (("a.py", BROKEN), ("b.py", OWN)):
+        (tmp_path / "studies" / name).write_text(text)
+    monkeypatch.setenv("QUICLAB_STUDIES", str(tmp_path / "studies"))
+    assert cli.invoke(["study", "list", "--json"]) == 1
+    shown = capsys.readouterr()
+    assert [(item["name"], item["engines"]) for item in json.loads(shown.out)["studies"]] == [("own/good", ["sim"])]
+    assert f"{tmp_path / 'studies' / 'a.py'}:3: TypeError: Design.__init__() missing" in shown.err
+
+
+def test_a_study_without_engines_runs_with_the_stacks_of_its_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "studies" / "b.py").write_text(OWN)
+    monkeypatch.setenv("QUICLAB_STUDIES", str(tmp_path / "studies"))
+    assert available_engines(find("own/good"), ["sim"]) == (["sim"], [])
 
 
 def test_without_any_distribution_of_studies_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

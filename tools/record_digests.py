@@ -5,7 +5,8 @@
 A digest covers the packets of a run, its values what is measured of them: flows, counters of elements and the metrics
 of sweeps. Refuses while one of them has changed and the version has not: stored runs would be mixed with others. A
 metric or a scenario that is new changes no stored run, nor does another version of a stack, which is part of the
-identity of its runs, nor a value that is new in results (`--added` names it: without it, all is as before).
+identity of its runs, nor a value that is new in results: `--added` names its paths, `"*.NAME"` for a metric of an end,
+which is below flows and elements.
 """
 
 from __future__ import annotations

@@ -33,9 +33,9 @@ mod stack;
 mod tls;
 
 pub use config::Config;
-pub(crate) use endpoint::TCP;
 pub(crate) use metrics::SAVED;
 pub use profile::{DEFAULT_PROFILE, description, profiles, rows};
+pub(crate) use sender::TCP;
 pub use stack::LabTcp;
 
 /// Name in scenarios.

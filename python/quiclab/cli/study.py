@@ -27,18 +27,26 @@ from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import MANIFEST
 from quiclab.study.multiverse import multiverse
 from quiclab.study.plan import RESULTS, available_engines, results_directory
-from quiclab.study.registry import find_all
+from quiclab.study.registry import find_all, installed, load
 
 FORMATS = ("table", "csv", "json")
 
 
 def list_command(as_json: JsonOption = False) -> None:
     """Carry out `quiclab study list`."""
-    rows = [study_row(study) for study in find_all(None)]
+    rows: list[dict[str, Any]] = []
+    failed: list[QuiclabError] = []
+    for source in installed():
+        try:
+            rows += [study_row(study) for study in load(source)]
+        except QuiclabError as error:  # the other sources are listed
+            failed.append(error)
     if as_json:
         print(to_json({"schema": "quiclab.studies/1", "studies": rows}))
-    else:
+    elif rows:
         show.studies(rows)
+    if failed:
+        raise QuiclabError("; ".join(error.message for error in failed), failed[0].exit_code)
 
 
 def study_row(study: Study) -> dict[str, Any]:

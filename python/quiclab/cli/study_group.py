@@ -179,7 +179,11 @@ def unavailable_reason(study: Study, engines: Sequence[str]) -> str:
 
     def reason(name: str) -> str:
         lane = study.design.engine(name).lane
-        return "not a stack of this build; see `quiclab stack list`" if lane is None else str(lane.problem())
+        if lane is not None:
+            return str(lane.problem())
+        return (
+            "not a stack of this build; see `quiclab stack list`; settings that name their stacks have the engine `sim`"
+        )
 
     return ", ".join(f"`{name}` ({reason(name)})" for name in engines)
 

@@ -15,6 +15,7 @@ from quiclab.study.criteria import Outcome
 from quiclab.study.difference import differences
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.maps import Cell, MeasuredMap, maps_of
+from quiclab.study.parts import SIM
 from quiclab.study.plan import Plan
 from quiclab.study.published import number
 from quiclab.study.ran import profile_of, stacks_of
@@ -358,7 +359,7 @@ def _cell(text: str) -> Any:
 def _engine(engine: Engine, scenario: Mapping[str, Any]) -> str:
     """Return the engine, or the stacks of a setting that runs without the one that the engine is named after."""
     stacks = stacks_of(scenario)
-    named = engine.lane is None and not engine.needs
+    named = engine.lane is None and not engine.needs and engine.name != SIM
     return engine.name if not named or engine.name in stacks else ", ".join(stacks)
 
 

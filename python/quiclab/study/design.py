@@ -7,7 +7,7 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quiclab.study.parts import BASE, Changes, Configuration, Engine, Factor, Point, Unavailable, Variant
+from quiclab.study.parts import BASE, SIM, Changes, Configuration, Engine, Factor, Point, Unavailable, Variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ class Design:
     configurations, factors
         The factors; every combination is run.
     engines
-        Stacks it can run with; the first is the default.
+        Stacks it can run with; the first is the default. Without any, settings name their stacks.
     engine_changes
         Changes of an engine to the scenario.
     variants
@@ -50,8 +50,8 @@ class Design:
 
     scenario: str
     configurations: tuple[Configuration, ...]
-    engines: tuple[Engine, ...]
     runs: int
+    engines: tuple[Engine, ...] = (Engine(SIM),)
     engine_changes: Callable[[str], Changes] = unchanged
     factors: tuple[Factor, ...] = ()
     variants: tuple[Variant, ...] = ()

@@ -16,6 +16,9 @@ Value: TypeAlias = str | int | float
 Changes: TypeAlias = Mapping[str, object]
 """Dotted path in the scenario -> new value."""
 
+SIM = "sim"
+"""Engine of studies whose settings name their stacks."""
+
 BASE = ""
 """Name of the reading of the published description that is compared and scored; variants have names."""
 
@@ -268,7 +271,7 @@ def same(changes: Changes) -> Changes:
 
 @dataclass(frozen=True)
 class Engine:
-    """A stack that a study can run with.
+    """A stack that a study can run with, or `sim`: the sim lane with the stacks that the settings name.
 
     Attributes
     ----------
@@ -279,7 +282,7 @@ class Engine:
     lane
         Options of the kernel lane; None for the sim lane.
     needs
-        Stack of the sim lane that the build must contain (default: the one of the same name).
+        Stack of the sim lane that the build must contain (default: the one of the same name; none for `sim`).
     stacks
         Programs that replace the stacks of configurations: name of the program by name of the stack.
     configurations

@@ -17,6 +17,7 @@ from quiclab.experiment.plan import Recipe
 from quiclab.scenario import Scenario, load, tree
 from quiclab.stacks.registry import catalogue
 from quiclab.study import Point, Study
+from quiclab.study.parts import SIM
 from quiclab.study.recording import Whole
 
 #: Results directory of the command line.
@@ -41,7 +42,7 @@ def available_engines(study: Study, names: Sequence[str]) -> tuple[list[str], li
 
     def runs(name: str) -> bool:
         engine = study.design.engine(name)
-        return (engine.needs or name) in present if engine.lane is None else engine.lane.problem() is None
+        return (engine.needs or name) in {SIM, *present} if engine.lane is None else engine.lane.problem() is None
 
     return [name for name in names if runs(name)], [name for name in names if not runs(name)]
 

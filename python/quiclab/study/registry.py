@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Final
 
 from quiclab.errors import QuiclabError, RequestError, unexpected, unknown
@@ -122,6 +123,16 @@ def _files(directory: Path) -> tuple[Source, ...]:
     return tuple(Source("", f"{package}.{path.stem}", "STUDIES", str(path)) for path in files)
 
 
+def place_of(error: Exception) -> str:
+    """Return `FILE:LINE: ` of the last statement outside this package, as a prefix; empty without one."""
+    own = str(Path(__file__).resolve().parents[1])
+    frames = [
+        frame for frame in extract_tb(error.__traceback__) if not frame.filename.startswith((own, "<frozen", "<string"))
+    ]
+    inside = [frame for frame in frames if frame.filename != importlib.__file__]
+    return f"{inside[-1].filename}:{inside[-1].lineno}: " if inside else ""
+
+
 def about(found: Sequence[Study]) -> tuple[str, list[str]]:
     """Return the title of some studies and the further paragraphs about them, from the docstrings of their modules.
 
@@ -155,6 +166,20 @@ def find(name: str) -> Study:
     return found[0]
 
 
+def installed() -> tuple[Source, ...]:
+    """Return `sources`, of which there must be one.
+
+    Raises
+    ------
+    QuiclabError
+        If no distribution with studies is installed.
+    """
+    found = sources()
+    if not found and own_directory() is None:
+        raise QuiclabError(f"no studies are installed; {PUBLISHED} brings the published ones: pip install {PUBLISHED}")
+    return found
+
+
 def find_all(name: str | None) -> list[Study]:
     """Return one study, the studies of a group or the parts of a study, or all.
 
@@ -165,12 +190,11 @@ def find_all(name: str | None) -> list[Study]:
     QuiclabError
         If no distribution with studies is installed.
     """
-    if own_directory() is None and not _entry_points():
-        raise QuiclabError(f"no studies are installed; {PUBLISHED} brings the published ones: pip install {PUBLISHED}")
+    known = installed()
     if name is None:
         return list(studies().values())
     wanted = name.rstrip("/")
-    likely = [study for source in sources() if source.may_have(wanted) for study in load(source)]
+    likely = [study for source in known if source.may_have(wanted) for study in load(source)]
     found = [study for study in likely if study.name == wanted or study.name.startswith(f"{wanted}/")]
     if not found:
         raise unknown("study", name, _names_of_all(), listing="quiclab study list")
@@ -212,7 +236,7 @@ def load(source: Source) -> tuple[Study, ...]:
         hint = ""
         if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("_"):
             hint = f"; parts of studies are imported relatively: `from .{error.name} import ...`"
-        reason = f"{type(error).__name__}: {error}{hint}"
+        reason = f"{place_of(error)}{type(error).__name__}: {error}{hint}"
         raise QuiclabError(f"cannot load the studies of {source.origin}: {reason}") from error
     file = Path(module.__file__ or "")
     return tuple(replace(study, file=file) for study in listed)

@@ -8,7 +8,6 @@ from quiclab.result.stats import reduced
 from quiclab.study import (
     Configuration,
     Design,
-    Engine,
     Factor,
     Measures,
     Metric,
@@ -149,7 +148,6 @@ STUDY = Study(
             Factor("first", "first", "First flow", "", tuple(BY_NAME), first),
             Factor("second", "second", "Second flow", "", (*BY_NAME, NOBODY), second),
         ),
-        engines=(Engine("sim", needs="lab-quic"),),
         engine_changes=lambda _: {"record.series_interval": "1 s"},
         runs=RUNS,
     ),

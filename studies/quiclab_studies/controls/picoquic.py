@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from quiclab.study import (
     Configuration,
     Design,
-    Engine,
     Factor,
     Figure,
     Metric,
@@ -105,7 +104,6 @@ STUDY = Study(
             Factor(TEST, TEST, "Test", "", tuple(TESTS), value_as(TEST)),
             Factor(SENDER, SENDER, "Main connection", "", tuple(CONTROLS), value_as(SENDER)),
         ),
-        engines=(Engine("sim", needs="lab-quic"),),
         runs=RUNS,
     ),
     measures=measures_of_criteria((METRIC,), CRITERIA, Table(FILE, SOURCE, read=published)),

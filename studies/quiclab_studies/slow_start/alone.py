@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from quiclab.study import (
     Configuration,
     Design,
-    Engine,
     Factor,
     Measures,
     Presentation,
@@ -58,7 +57,6 @@ STUDY = Study(
             Factor("queue", "queue_bdp", "Queue", "BDP", QUEUES_BDP, value_as(QUEUE)),
             Factor("path", "path", "Path", "", tuple(path.name for path in PATHS), value_as(PATH)),
         ),
-        engines=(Engine("sim", needs=QUIC),),
         runs=RUNS,
     ),
     measures=Measures(metric=LOST, further=FURTHER, keep=start_of),

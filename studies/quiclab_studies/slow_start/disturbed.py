@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from quiclab.study import (
     Configuration,
     Design,
-    Engine,
     Factor,
     Measures,
     Presentation,
@@ -72,7 +71,6 @@ STUDY = Study(
             Factor("disturbance", "disturbance", "Disturbance", "", DISTURBANCES, value_as(DISTURBANCE)),
             Factor("path", "path", "Path", "", tuple(BY_NAME), value_as(PATH)),
         ),
-        engines=(Engine("sim", needs=QUIC),),
         runs=RUNS,
         own_seeds=True,
     ),

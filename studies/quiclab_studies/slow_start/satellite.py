@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from quiclab.study import (
     Configuration,
     Design,
-    Engine,
     Factor,
     Figure,
     Measures,
@@ -20,7 +19,7 @@ from quiclab_studies.declarations import value_as
 from quiclab_studies.remarks import assumed
 from quiclab_studies.slow_start.alone import STACK
 from quiclab_studies.slow_start.paths import Path
-from quiclab_studies.slow_start.starts import CAREFUL_RESUME, QUIC, STACKS, STARTS, Start, flow
+from quiclab_studies.slow_start.starts import CAREFUL_RESUME, STACKS, STARTS, Start, flow
 from quiclab_studies.slow_start.stored.recorded import FLOW
 
 if TYPE_CHECKING:
@@ -73,7 +72,6 @@ STUDY = Study(
         scenario="scenarios/slow_start.toml",
         configurations=tuple(one(start) for start in STARTS),
         factors=(Factor("stack", "stack", "Stack", "", STACKS, value_as(STACK)),),
-        engines=(Engine("sim", needs=QUIC),),
         runs=RUNS,
     ),
     measures=Measures(metric=TIME, further=(Metric("dropped_mb", "Dropped", "MB", lost_mb),)),

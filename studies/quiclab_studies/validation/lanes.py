@@ -164,7 +164,7 @@ STUDY = Study(
         ),
         factors=(Factor("path", "path", "Path", "", tuple(PATHS), lambda name: PATHS[str(name)].changes),),
         engines=(
-            Engine("sim", needs="lab-tcp"),
+            Engine("sim"),
             Engine("kernel-virtual", lane=Lane(clock="virtual"), stacks={"lab-tcp": "linux"}),
             Engine("kernel-real", lane=Lane(clock="real"), stacks={"lab-tcp": "linux"}),
             Engine("kernel-netem", lane=Lane(clock="virtual", emulation="netem"), stacks={"lab-tcp": "linux"}),

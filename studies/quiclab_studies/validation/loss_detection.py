@@ -15,7 +15,6 @@ from quiclab.study import (
     Changes,
     Configuration,
     Design,
-    Engine,
     Factor,
     Measures,
     Metric,
@@ -104,7 +103,6 @@ STUDY = Study(
             Configuration(name, label, resolved(changes)) for name, (label, changes) in STACKS.items()
         ),
         factors=(Factor(CASE, CASE, "Case", "", tuple(BY_NAME), chosen),),
-        engines=(Engine("sim", needs="lab-quic"),),
         runs=1,
     ),
     measures=Measures(

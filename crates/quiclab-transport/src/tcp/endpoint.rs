@@ -13,35 +13,15 @@ use super::config::Config;
 use super::connection::{Connection, Departure};
 use super::metrics::MetricsCache;
 use super::records::Records;
-use super::sender::{PushWithinWrite, Snapshot};
+use super::sender::PushWithinWrite;
 use super::tls::{Channel, RECORD};
 use crate::workload::{Application, Command};
 use quiclab_core::{
-    ByteCount, Contents, Counters, DataRate, Duration, Element, Endpoint, EndpointIdentity, FiveTuple, Flags,
-    Metrics, Nic, Outputs, Packet, PageClient, Payload, Port, Progress, Protocol, RandomStream, Record,
-    RecoveryState, Role, SavedTcpMetrics, Time, TransportEvent, TransportObserver, WarmStart,
+    ByteCount, Contents, Counters, DataRate, Element, Endpoint, EndpointIdentity, FiveTuple, Flags, Metrics,
+    Nic, Outputs, Packet, PageClient, Payload, Port, Progress, Protocol, RandomStream, Record, RecoveryState,
+    Role, SavedTcpMetrics, Time, TransportEvent, TransportObserver, WarmStart,
 };
 use std::collections::VecDeque;
-
-quiclab_core::metrics! {
-    /// Loss recovery of TCP.
-    pub static TCP: TcpMetrics = Flow, "endpoint, lab-tcp" {
-        /// Retransmission timeout.
-        rto_ms: Gauge, Both;
-        /// Segments sent again.
-        retransmitted_packets: Counter, Both;
-        /// Retransmission timeouts.
-        timeouts: Counter, Both;
-        /// Tail loss probes.
-        tail_loss_probes: Counter, Both;
-        /// Reductions of the window that were undone.
-        undos: Counter, Both;
-        /// Tolerated reordering before a segment is declared lost.
-        reordering_packets: Gauge, Both;
-        /// Packets that had ECN marks, according to feedback: with `ecn = "classic"` all that an acknowledgement with ECE acknowledges; only with `ecn`.
-        marked_packets: Counter, Both;
-    }
-}
 
 /// Endpoint of a flow.
 pub(super) struct TcpEndpoint {
@@ -196,7 +176,7 @@ impl TcpEndpoint {
 
     /// Value of [`RecoveryState::send_rate`].
     fn send_rate(&self) -> Option<DataRate> {
-        recovery_state(&self.connection.snapshot()?).send_rate()
+        self.connection.snapshot()?.recovery_state().send_rate()
     }
 
     fn next_record(&mut self) -> Option<(u64, Contents)> {
@@ -340,7 +320,7 @@ impl TcpEndpoint {
     fn observe(&mut self, now: Time) {
         let Some(observer) = &mut self.observer else { return };
         let Some(snapshot) = self.connection.snapshot() else { return };
-        let state = recovery_state(&snapshot);
+        let state = snapshot.recovery_state();
         if self.observed != Some(state) {
             self.observed = Some(state);
             observer.observe(now, &TransportEvent::Recovery(state));
@@ -351,34 +331,9 @@ impl TcpEndpoint {
     /// stacks if these have the same values.
     fn report(&self, out: &mut Metrics) {
         if let Some(snapshot) = self.connection.snapshot() {
-            let state = recovery_state(&snapshot);
-            state.report(out);
-            out.set(&TCP.rto_ms, snapshot.rto.as_ms_f64());
-            out.count(&TCP.retransmitted_packets, snapshot.retransmitted_segments);
-            out.count(&TCP.timeouts, snapshot.timeouts);
-            out.count(&TCP.tail_loss_probes, snapshot.tail_loss_probes);
-            out.count(&TCP.undos, snapshot.undos);
-            out.count(&TCP.reordering_packets, u64::from(snapshot.reordering));
-            if let Some(marked) = snapshot.marked_segments {
-                out.count(&TCP.marked_packets, marked);
-            }
+            snapshot.report(out);
         }
         self.nic.report(out);
-    }
-}
-
-fn recovery_state(snapshot: &Snapshot) -> RecoveryState {
-    RecoveryState {
-        cwnd_bytes: snapshot.cwnd_bytes,
-        ssthresh_bytes: snapshot.ssthresh_bytes,
-        in_flight_bytes: Some(snapshot.in_flight_bytes),
-        srtt_ns: snapshot.srtt.map(Duration::as_nanos),
-        min_rtt_ns: snapshot.min_rtt.map(Duration::as_nanos),
-        pacing_rate_bps: snapshot.pacing_rate.map(DataRate::bits_per_second),
-        phase: Some(snapshot.phase),
-        spurious_losses: Some(snapshot.spurious_segments),
-        lost_packets: snapshot.lost_segments,
-        congestion_events: snapshot.congestion_events,
     }
 }
 
@@ -459,7 +414,7 @@ impl Endpoint for TcpEndpoint {
     }
 
     fn recovery(&mut self) -> Option<RecoveryState> {
-        self.connection.snapshot().as_ref().map(recovery_state)
+        self.connection.snapshot().map(|snapshot| snapshot.recovery_state())
     }
 
     fn page_client(&self) -> Option<&dyn PageClient> {

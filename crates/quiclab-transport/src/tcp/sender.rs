@@ -27,6 +27,7 @@
 //! burst                    segments that leave as one unit
 //! departures, host_queue   pacing, bursts that wait in fq for their departure
 //! marks                    ECN
+//! snapshot                 totals, and the state that results have
 //! ```
 //!
 //! Not modelled: urgent data, SACK reneging, MTU probing, fast open.
@@ -47,6 +48,7 @@ mod sack;
 mod scoreboard;
 mod send;
 mod sequence;
+mod snapshot;
 mod tail_probe;
 #[cfg(test)]
 mod tests;
@@ -57,12 +59,13 @@ mod usage;
 mod write;
 mod write_queue;
 
+pub(crate) use snapshot::{Snapshot, TCP};
 pub(crate) use write::PushWithinWrite;
 
 use super::accecn::Feedback;
 use super::config::{Config, INITIAL_SEGMENTS};
 use super::metrics::FinalState;
-use crate::congestion::{Controller, Phase};
+use crate::congestion::Controller;
 use crate::options::{TcpEcn, TcpValues};
 use crate::pacing::{Pacer, Pacing, PacingInput};
 use crate::recovery::delivery_rate::DeliveryRate;
@@ -75,12 +78,13 @@ use departures::Departures;
 use frto::Frto;
 use host_queue::HostQueue;
 use marks::EcnState;
-use quiclab_core::{DataRate, Duration, Ecn, SackBlocks, SavedTcpMetrics, Time};
+use quiclab_core::{Duration, Ecn, SackBlocks, SavedTcpMetrics, Time};
 use reduction::WindowReduction;
 use reordering::Reordering;
 use retries::Retries;
 use scoreboard::Scoreboard;
 use sequence::SendSequence;
+use snapshot::Counts;
 use tail_probe::TailLossProbe;
 use timer::SenderTimer;
 use undo::Undo;
@@ -139,35 +143,6 @@ pub(crate) struct AckOutcome {
     pub(crate) ignored: bool,
 }
 
-/// State for results and time series; the names are those of `RecoveryState`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Snapshot {
-    pub(crate) cwnd_bytes: u64,
-    pub(crate) ssthresh_bytes: Option<u64>,
-    pub(crate) in_flight_bytes: u64,
-    pub(crate) srtt: Option<Duration>,
-    pub(crate) min_rtt: Option<Duration>,
-    pub(crate) rto: Duration,
-    pub(crate) pacing_rate: Option<DataRate>,
-    pub(crate) phase: Phase,
-    /// Number of segments declared lost, including retransmissions lost again.
-    pub(crate) lost_segments: u64,
-    /// Number of unnecessary retransmissions, reported by DSACK.
-    pub(crate) spurious_segments: u64,
-    /// Number of segments sent, including retransmissions.
-    pub(crate) sent_segments: u64,
-    pub(crate) retransmitted_segments: u64,
-    /// Number of recovery periods entered.
-    pub(crate) congestion_events: u64,
-    pub(crate) timeouts: u64,
-    pub(crate) tail_loss_probes: u64,
-    pub(crate) undos: u64,
-    /// Number of segments delivered by acknowledgements that reported marks; `None` without ECN.
-    pub(crate) marked_segments: Option<u64>,
-    /// Tolerated reordering in segments.
-    pub(crate) reordering: u32,
-}
-
 /// State of recovery (Linux: `icsk_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
@@ -218,19 +193,6 @@ pub(crate) struct Sender {
     burst: BurstBuilder,
     departures: Departures,
     counts: Counts,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    sent: u64,
-    retransmitted: u64,
-    lost: u64,
-    spurious: u64,
-    congestion_events: u64,
-    timeouts: u64,
-    tail_loss_probes: u64,
-    undos: u64,
-    marked: u64,
 }
 
 /// Parameters negotiated in the handshake.
@@ -378,16 +340,9 @@ impl Sender {
             rto: self.rtt.rto(),
             pacing_rate: self.departures.rate(),
             phase: self.controller.phase(),
-            lost_segments: self.counts.lost,
-            spurious_segments: self.counts.spurious,
-            sent_segments: self.counts.sent,
-            retransmitted_segments: self.counts.retransmitted,
-            congestion_events: self.counts.congestion_events,
-            timeouts: self.counts.timeouts,
-            tail_loss_probes: self.counts.tail_loss_probes,
-            undos: self.counts.undos,
-            marked_segments: self.ecn.mode().is_on().then_some(self.counts.marked),
             reordering: self.reordering.segments(),
+            has_ecn: self.ecn.mode().is_on(),
+            counts: self.counts,
         }
     }
 

@@ -6,7 +6,7 @@ use crate::options::{CongestionControl, EndpointConfig, TcpOptions, Tls, TlsVers
 use crate::stack::build;
 use crate::testing::ms;
 use crate::{EndpointRequest, STACKS};
-use quiclab_core::{Ecn, Flags, FlowId, Segment, SegmentOptions};
+use quiclab_core::{Duration, Ecn, Flags, FlowId, Segment, SegmentOptions};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 

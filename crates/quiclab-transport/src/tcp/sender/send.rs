@@ -267,7 +267,6 @@ impl Sender {
     }
 
     fn after_transmission(&mut self, now: Time) {
-        self.counts.sent += 1;
         self.departures.on_sent(now);
         self.usage.on_sent();
         if self.is_reducing() {

@@ -6,10 +6,10 @@ mod corners;
 mod marks;
 
 use super::*;
-use crate::congestion::{Ack, CongestionEvent};
+use crate::congestion::{Ack, CongestionEvent, Phase};
 use crate::options::RateReduction;
 use crate::tcp::config::test_config_with;
-use quiclab_core::{Flags, Segment, SegmentOptions};
+use quiclab_core::{DataRate, Flags, Segment, SegmentOptions};
 
 /// Controller that halves the window, so that tests show the behaviour of the sender, not of a controller.
 struct Halving {
@@ -165,7 +165,7 @@ fn the_third_selective_acknowledgement_declares_the_hole_lost() {
     assert_eq!(bench.ack(0, &[(1, 3)]), [11]);
     assert_eq!(bench.ack(0, &[(1, 4)]), [0]);
     let state = bench.sender.snapshot();
-    assert_eq!((state.lost_segments, state.congestion_events, state.retransmitted_segments), (1, 1, 1));
+    assert_eq!((state.counts.lost, state.counts.congestion_events, state.counts.retransmitted), (1, 1, 1));
     // PRR: 12 outstanding, 4 of them delivered or lost; half of the number delivered is sent
     let mut new = 0;
     for last in 5..12 {
@@ -186,8 +186,8 @@ fn two_losses_of_one_flight_cut_the_window_once() {
     sent.extend(bench.ack(0, &[(6, 10), (1, 5)]));
     sent.extend(bench.ack(0, &[(6, 16), (1, 5)]));
     assert!(sent.contains(&0) && sent.contains(&5), "{sent:?}");
-    assert_eq!(bench.sender.snapshot().congestion_events, 1);
-    assert_eq!(bench.sender.snapshot().lost_segments, 2);
+    assert_eq!(bench.sender.snapshot().counts.congestion_events, 1);
+    assert_eq!(bench.sender.snapshot().counts.lost, 2);
 }
 
 /// ACK compression: one acknowledgement brings two new blocks, the newest first. Segments 0 and 4 are lost;
@@ -197,7 +197,7 @@ fn two_new_blocks_in_one_acknowledgement_are_no_reordering() {
     let mut bench = Bench::flight(16);
     bench.ack(0, &[(5, 10), (1, 4)]);
     assert!(!bench.sender.reordering.is_seen());
-    assert_eq!((bench.sender.reordering.segments(), bench.sender.snapshot().lost_segments), (3, 2));
+    assert_eq!((bench.sender.reordering.segments(), bench.sender.snapshot().counts.lost), (3, 2));
 }
 
 /// The extent of reordering reaches from the late segment to the end of the highest one: 0 to 9 are ten segments, nine of
@@ -218,10 +218,10 @@ fn after_reordering_was_seen_a_hole_waits_a_quarter_of_the_rtt() {
     let mut bench = Bench::flight(10);
     bench.ack(0, &[(1, 3)]);
     bench.ack(3, &[]); // 0 arrived late: no loss, reordering of 3 segments
-    assert_eq!(bench.sender.snapshot().lost_segments, 0);
+    assert_eq!(bench.sender.snapshot().counts.lost, 0);
     assert!(bench.sender.reordering.is_seen());
     bench.ack(3, &[(4, 9)]); // five above the hole: no loss for DupThresh now
-    assert_eq!(bench.sender.snapshot().lost_segments, 0);
+    assert_eq!(bench.sender.snapshot().counts.lost, 0);
     let due = bench.sender.next_timer(bench.now).unwrap();
     // sent at 1 s, RTT 100 ms, window 25 ms, margin 2 ms
     assert_eq!(due, Time::ZERO + Duration::from_millis(1127));
@@ -243,7 +243,7 @@ fn a_tail_loss_probe_repairs_the_tail() {
     let due = bench.sender.next_timer(bench.now).unwrap();
     assert_eq!(due.since(bench.now), Duration::from_millis(300));
     assert_eq!(bench.timer(), [2]);
-    assert_eq!(bench.sender.snapshot().tail_loss_probes, 1);
+    assert_eq!(bench.sender.snapshot().counts.tail_loss_probes, 1);
     bench.wait(100);
     let segment_end = 3001 + 1;
     let before = bench.sender.cwnd();
@@ -265,7 +265,7 @@ fn the_retransmission_timeout_doubles() {
     assert_eq!(bench.timer(), [0]);
     assert_eq!(bench.now.since(start), Duration::from_millis(300 + 600));
     assert_eq!(bench.sender.retries(), 2);
-    assert_eq!(bench.sender.snapshot().timeouts, 2);
+    assert_eq!(bench.sender.snapshot().counts.timeouts, 2);
     // an acknowledgement of the head: F-RTO sends new data first (RFC 5682 section 3.1 step 2b)
     bench.wait(100);
     assert_eq!(bench.ack(1, &[]), [4, 5]);
@@ -286,7 +286,7 @@ fn a_spurious_timeout_is_undone_by_frto() {
     bench.wait(1);
     bench.ack(1, &[]);
     bench.ack(2, &[]);
-    assert_eq!((bench.sender.state, bench.sender.snapshot().undos), (State::Open, 1));
+    assert_eq!((bench.sender.state, bench.sender.snapshot().counts.undos), (State::Open, 1));
     assert!(bench.sender.cwnd() >= 4);
 }
 
@@ -301,7 +301,7 @@ fn an_echo_older_than_the_retransmission_undoes_the_reduction() {
     assert_eq!(bench.ack(0, &[(1, 4)])[0], 0);
     bench.wait(5);
     bench.ack_echoing(11, &[], sent_at);
-    assert_eq!((bench.sender.state, bench.sender.snapshot().undos), (State::Open, 1));
+    assert_eq!((bench.sender.state, bench.sender.snapshot().counts.undos), (State::Open, 1));
     assert_eq!(bench.sender.cwnd(), 10);
 }
 
@@ -317,7 +317,7 @@ fn a_dsack_for_every_retransmission_undoes_the_reduction() {
     assert_eq!((bench.sender.state, bench.sender.cwnd()), (State::Open, 5));
     bench.wait(90);
     bench.ack_echoing(11, &[(0, 1)], retransmitted);
-    assert_eq!((bench.sender.snapshot().undos, bench.sender.snapshot().spurious_segments), (1, 1));
+    assert_eq!((bench.sender.snapshot().counts.undos, bench.sender.snapshot().counts.spurious), (1, 1));
     assert_eq!(bench.sender.cwnd(), 10);
 }
 
@@ -333,8 +333,8 @@ fn a_lost_retransmission_is_sent_again_without_a_timeout() {
     // the new data arrive, the retransmission does not
     let sent = bench.ack(0, &[(1, after + 1)]);
     assert_eq!(sent[0], 0);
-    assert_eq!(bench.sender.snapshot().timeouts, 0);
-    assert_eq!(bench.sender.snapshot().lost_segments, 2);
+    assert_eq!(bench.sender.snapshot().counts.timeouts, 0);
+    assert_eq!(bench.sender.snapshot().counts.lost, 2);
 }
 
 /// Without SACK: three duplicates, then one hole for each partial acknowledgement (RFC 6582).
@@ -353,7 +353,7 @@ fn without_sack_newreno_fills_one_hole_per_round_trip() {
     bench.wait(100);
     let next = bench.sender.snd.next() / 1000;
     bench.ack(next, &[]);
-    assert_eq!(bench.sender.snapshot().congestion_events, 1);
+    assert_eq!(bench.sender.snapshot().counts.congestion_events, 1);
 }
 
 /// RFC 9293 section 3.8.6.1: a closed window is probed, at increasing intervals, and nothing else is sent.

@@ -39,10 +39,10 @@ fn without_sack_a_repaired_timeout_is_neither_undone_nor_left_at_once() {
     assert_eq!(bench.timer(), [0]);
     bench.wait(100);
     assert!(!bench.ack(4, &[]).is_empty());
-    assert_eq!((bench.sender.state, bench.sender.snapshot().undos), (State::Loss, 0));
+    assert_eq!((bench.sender.state, bench.sender.snapshot().counts.undos), (State::Loss, 0));
     // duplicates of a retransmission that was not necessary
     (0..4).for_each(|_| drop(bench.ack(4, &[])));
-    assert_eq!(bench.sender.snapshot().lost_segments, 4, "those of the timeout, none for the duplicates");
+    assert_eq!(bench.sender.snapshot().counts.lost, 4, "those of the timeout, none for the duplicates");
     bench.wait(100);
     bench.ack(5, &[]);
     assert_eq!(bench.sender.state, State::Open);
@@ -79,7 +79,7 @@ fn a_probe_that_was_not_necessary_is_settled_when_nothing_is_outstanding() {
         assert_eq!(bench.sent(), [3, 4, 5]);
         bench.wait(100);
         bench.ack(6, &[]);
-        assert_eq!(bench.sender.snapshot().congestion_events, 0);
+        assert_eq!(bench.sender.snapshot().counts.congestion_events, 0);
         assert_eq!(bench.sender.cwnd(), 10);
     }
 }
@@ -94,7 +94,7 @@ fn a_timeout_forgets_the_probe() {
     assert_eq!(bench.timer(), [2]);
     assert!(bench.sender.tail_probe.ends_at(3_001));
     assert_eq!(bench.timer(), [0]);
-    assert_eq!(bench.sender.snapshot().timeouts, 1);
+    assert_eq!(bench.sender.snapshot().counts.timeouts, 1);
     assert!(!bench.sender.tail_probe.ends_at(3_001));
 }
 
@@ -111,9 +111,9 @@ fn a_timeout_sends_the_first_segment_whatever_counts_say() {
     bench.sender.undo(bench.now, true);
     bench.ack(0, &[(1, 12)]);
     assert_eq!((bench.sender.board.retransmitted(), bench.sender.board.lost()), (2, 0));
-    while bench.sender.snapshot().timeouts == 0 {
+    while bench.sender.snapshot().counts.timeouts == 0 {
         let sent = bench.timer();
-        assert!(bench.sender.snapshot().timeouts == 0 || sent.first() == Some(&0), "{sent:?}");
+        assert!(bench.sender.snapshot().counts.timeouts == 0 || sent.first() == Some(&0), "{sent:?}");
     }
 }
 
@@ -142,5 +142,5 @@ fn a_dsack_of_what_was_sent_once_undoes_nothing() {
     bench.ack(0, &[(1, 2)]);
     assert_eq!(bench.ack(0, &[(1, 4)])[0], 0);
     bench.ack(0, &[(2, 3), (1, 4)]);
-    assert_eq!((bench.sender.state, bench.sender.snapshot().undos), (State::Recovery, 0));
+    assert_eq!((bench.sender.state, bench.sender.snapshot().counts.undos), (State::Recovery, 0));
 }

@@ -43,17 +43,14 @@ fn a_mark_halves_the_window_once_in_a_round_trip() {
     }
     assert_eq!(new, [(11, false), (12, false), (13, false), (14, false)]);
     let state = bench.sender.snapshot();
-    assert_eq!(
-        (state.congestion_events, state.retransmitted_segments, state.marked_segments),
-        (1, 0, Some(10))
-    );
+    assert_eq!((state.counts.congestion_events, state.counts.retransmitted, state.counts.marked), (1, 0, 10));
     assert_eq!((bench.sender.state, bench.sender.cwnd()), (State::Cwr, 5));
     // the eleventh segment carried CWR
     bench.wait(100);
     bench.ack(11, &[]);
     assert_eq!((bench.sender.state, bench.sender.cwnd()), (State::Open, 5));
     bench.marked(12, &[]);
-    assert_eq!(bench.sender.snapshot().congestion_events, 2);
+    assert_eq!(bench.sender.snapshot().counts.congestion_events, 2);
 }
 
 /// Losses within the period are retransmitted, and the window is not reduced a second time.
@@ -69,7 +66,7 @@ fn losses_after_marks_are_of_the_same_reduction() {
     assert!(sent.iter().any(|sent| sent.sequence == 1001 && sent.retransmission));
     // RFC 3168 section 6.1.5: retransmissions are not ECN-capable
     assert!(sent.iter().all(|sent| (sent.ecn == Ecn::Ect0) != sent.retransmission));
-    assert_eq!(bench.sender.snapshot().congestion_events, 1);
+    assert_eq!(bench.sender.snapshot().counts.congestion_events, 1);
 }
 
 /// A reduction for marks is required: evidence that losses were none does not undo it.
@@ -90,7 +87,7 @@ fn without_agreement_marks_are_ignored() {
     let mut bench = Bench::flight(10);
     let sent = bench.marked(1, &[]);
     assert!(sent.iter().all(|sent| sent.ecn == Ecn::NotEct && !sent.window_reduced));
-    assert_eq!((bench.sender.cwnd(), bench.sender.snapshot().congestion_events), (10, 0));
+    assert_eq!((bench.sender.cwnd(), bench.sender.snapshot().counts.congestion_events), (10, 0));
 }
 
 /// RFC 8257 section 3: all packets are ECN-capable.
@@ -117,7 +114,7 @@ fn accurate_feedback_is_counted() {
         let sent: Vec<_> = std::iter::from_fn(|| bench.sender.transmit(bench.now)).collect();
         assert!(sent.iter().all(|sent| sent.ecn == Ecn::Ect0 && !sent.window_reduced));
         let state = bench.sender.snapshot();
-        (state.marked_segments.expect("ECN is on"), state.congestion_events)
+        (state.counts.marked, state.counts.congestion_events)
     };
     assert_eq!(acknowledge(2, 0, 1100), (0, 0));
     assert_eq!(acknowledge(4, 1, 1101), (1, 1));
