@@ -176,6 +176,15 @@ def test_a_criterion_is_not_at_the_limit_because_its_runs_scatter() -> None:
     assert found.limit == Limit(None, None, None, None)
 
 
+def test_a_criterion_whose_reference_has_not_run_a_setting_is_not_tested() -> None:
+    limits: dict[Key, float] = {("a", 1): 0.2, ("a", 2): 0.2}
+    criterion = Criterion("T-10", "within 20 % of the other engine", {("a", 1): 10.0}, limits, share=0.5)
+    grid = Grid(FACTORS, ("a",), {**NEAR, ("a", 2): NEAR["a", 1]})
+    found = judge(criterion.claim("test"), Resamples(lambda study, metric: grid), NOTHING)  # noqa: ARG005
+    assert found.verdict is Verdict.NOT_TESTED
+    assert "have not been made" in found.reason
+
+
 def test_at_the_limit_is_no_confirmation() -> None:
     entries = [{"verdict": str(verdict), "on_published": True} for verdict in (Verdict.AT_THE_LIMIT, Verdict.CONFIRMED)]
     found = agreement(entries)

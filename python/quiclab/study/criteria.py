@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from quiclab._base.libraries import np
 from quiclab.result.stats import Statistic, Summary, difference_half_width, reduced, summarise
 from quiclab.study.claims import Claim
-from quiclab.study.findings import Key, Sample
+from quiclab.study.findings import Key, NotMeasuredError, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -182,6 +182,8 @@ class Criterion:
         """
 
         def assessed(sample: Sample) -> Assessment:
+            if key := next((key for key in self.limits if math.isnan(self.reference.get(key, math.nan))), None):
+                raise NotMeasuredError(key)  # a setting that the reference, another engine, has not run
             return Assessment(self, self.lines(sample.at))
 
         return Claim(
