@@ -276,10 +276,10 @@ class Scripted:
     def __init__(self, protocol: str, tickets: list[bool | None]) -> None:
         self.protocol, self.tickets, self.queries = protocol, list(tickets), list[str]()
 
-    def load(self, number: int, query: str, timeout_s: float) -> tuple[PageLoad, None]:
+    def load(self, number: int, query: str, timeout_s: float) -> tuple[PageLoad, dict[str, Any]]:
         assert timeout_s == 9.0
         self.queries.append(query)
-        return a_load(number, self.protocol, sent=self.tickets.pop(0)), None
+        return a_load(number, self.protocol, sent=self.tickets.pop(0)), {"log": {"pages": [], "entries": []}}
 
     def close(self) -> None:
         pass

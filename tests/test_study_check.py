@@ -120,19 +120,48 @@ from quiclab.study import Design
 
 STUDIES = (Design(scenario="one.toml"),)
 """
+FAILING = """\
+from dataclasses import replace
+
+from quiclab.study import Factor
+
+from .b import GOOD
+
+def changes(value):
+    return {}[value]
+
+FACTOR = Factor("x", "x", "X", "", (1, 2), changes)
+STUDIES = (replace(GOOD, name="own/other", design=replace(GOOD.design, factors=(FACTOR,))),)
+"""
 
 
-def test_a_source_of_studies_that_cannot_be_loaded_hides_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("broken", "broken_text", "line", "error"),
+    [
+        ("a.py", BROKEN, 3, "TypeError: Design.__init__() missing"),
+        ("a2.py", 'import json\n\nSTUDIES = (json.loads("{"),)\n', 3, "JSONDecodeError"),
+        ("c.py", FAILING, 8, "KeyError: 1"),
+    ],
+)
+def test_a_source_of_studies_that_fails_hides_no_other(
+    broken: str,
+    broken_text: str,
+    line: int,
+    error: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "studies").mkdir()
-    for name, text in (("a.py", BROKEN), ("b.py", OWN)):
+    for name, text in ((broken, broken_text), ("b.py", OWN)):
         (tmp_path / "studies" / name).write_text(text)
     monkeypatch.setenv("QUICLAB_STUDIES", str(tmp_path / "studies"))
     assert cli.invoke(["study", "list", "--json"]) == 1
     shown = capsys.readouterr()
     assert [(item["name"], item["engines"]) for item in json.loads(shown.out)["studies"]] == [("own/good", ["sim"])]
-    assert f"{tmp_path / 'studies' / 'a.py'}:3: TypeError: Design.__init__() missing" in shown.err
+    assert error in shown.err
+    assert f"{tmp_path / 'studies' / broken}:{line}" in shown.err
+    assert find("own/good").name == "own/good"
 
 
 def test_a_study_without_engines_runs_with_the_stacks_of_its_settings(

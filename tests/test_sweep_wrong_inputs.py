@@ -59,6 +59,7 @@ SWEEP = ("--seeds", "2", "--jobs", "1")
             "--metric: unknown metric `sender.min_rtt_m`; .*`sender.min_rtt_ms`",
         ),
         (["--metric", "sender.queue_sojourn_ms"], "--metric: unknown metric `sender.queue_sojourn_ms`"),
+        (["--metric", "receiver.codel_drops"], "--metric: unknown metric `receiver.codel_drops`"),
         (["--metric", "sender.late_share"], "--metric flows.dc.sender: unknown name `late_share`"),
         (["--metric", "min_rtt_ms"], "--metric: expected `sender.min_rtt_ms` or `receiver.min_rtt_ms`"),
         (["--metric", "flows.dc.sender.min_rtt_m"], "--metric flows.dc.sender: .*did you mean `min_rtt_ms`"),

@@ -25,7 +25,7 @@ def prose(path: Path) -> str:
     """Return the text of a document, or the comments and docstrings of a source file, at their lines."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".md":
-        lines = text.splitlines()
+        lines = text.split("\n")
         found = [match[1] if (match := COMMENT.match(line)) else "" for line in lines]
         for first, last in docstrings(text) if path.suffix == ".py" else ():
             found[first - 1 : last] = [line.strip().strip('"') for line in lines[first - 1 : last]]

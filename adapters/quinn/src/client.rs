@@ -18,7 +18,7 @@ use std::time::Duration;
 /// Time between two samples of the bytes that were read, in nanoseconds.
 const SAMPLE_NS: u64 = 10_000_000;
 /// Time to send the close in.
-pub const CLOSE: Duration = Duration::from_millis(5);
+const CLOSE: Duration = Duration::from_millis(5);
 
 /// Arguments of the receiver.
 #[derive(Args, Clone, Debug)]
@@ -106,15 +106,15 @@ async fn transfer(arguments: &ClientArguments, report: &RefCell<Report>) -> Resu
 }
 
 fn config(arguments: &ClientArguments) -> Result<ClientConfig, String> {
-    let tls = tls(&arguments.certificate, b"quiclab")?;
+    let tls = tls(&arguments.certificate)?;
     let crypto = QuicClientConfig::try_from(tls).map_err(|error| error.to_string())?;
     let mut config = ClientConfig::new(Arc::new(crypto));
     config.transport_config(arguments.transport.config());
     Ok(config)
 }
 
-/// TLS 1.3 for a protocol, with one certificate that is trusted.
-pub fn tls(certificate: &Path, protocol: &[u8]) -> Result<rustls::ClientConfig, String> {
+/// TLS 1.3 with one certificate that is trusted.
+fn tls(certificate: &Path) -> Result<rustls::ClientConfig, String> {
     let wrong = |reason: &dyn std::error::Error| format!("{}: {reason}", certificate.display());
     let mut roots = RootCertStore::empty();
     let certificate = CertificateDer::from_pem_file(certificate).map_err(|error| wrong(&error))?;
@@ -125,7 +125,7 @@ pub fn tls(certificate: &Path, protocol: &[u8]) -> Result<rustls::ClientConfig, 
         .expect("ring has TLS 1.3")
         .with_root_certificates(roots)
         .with_no_client_auth();
-    tls.alpn_protocols = vec![protocol.to_vec()];
+    tls.alpn_protocols = vec![b"quiclab".to_vec()];
     tls.key_log = Arc::new(KeyLogFile::new()); // to where SSLKEYLOGFILE says
     Ok(tls)
 }

@@ -136,7 +136,7 @@ pub enum MetricOwner {
 /// Metrics of an element, or of a component of one.
 #[derive(Clone, Copy, Debug)]
 pub struct MetricGroup {
-    /// Whether ends of flows have them.
+    /// Elements that have them.
     pub owner: MetricOwner,
     /// Element with these metrics, and the condition under which it has them.
     pub element: &'static str,

@@ -12,6 +12,7 @@ from quiclab.cli.study_group import Shown, listed, show_parts
 from quiclab.cli.study_options import EnginesOption, NameArgument, OneArgument, OutOption
 from quiclab.cli.values import JsonOption
 from quiclab.errors import QuiclabError, not_one_of
+from quiclab.experiment.own_code import own_code
 from quiclab.report import show, show_comparison
 from quiclab.scenario.tree import to_json
 from quiclab.study import Study
@@ -34,17 +35,19 @@ FORMATS = ("table", "csv", "json")
 
 def list_command(as_json: JsonOption = False) -> None:
     """Carry out `quiclab study list`."""
-    rows: list[dict[str, Any]] = []
+    rows: dict[str, dict[str, Any]] = {}
     failed: list[QuiclabError] = []
     for source in installed():
         try:
-            rows += [study_row(study) for study in load(source)]
+            for study in load(source):
+                with own_code(study.name):
+                    rows[study.name] = study_row(study)
         except QuiclabError as error:  # the other sources are listed
             failed.append(error)
     if as_json:
-        print(to_json({"schema": "quiclab.studies/1", "studies": rows}))
+        print(to_json({"schema": "quiclab.studies/1", "studies": list(rows.values())}))
     elif rows:
-        show.studies(rows)
+        show.studies(list(rows.values()))
     if failed:
         raise QuiclabError("; ".join(error.message for error in failed), failed[0].exit_code)
 

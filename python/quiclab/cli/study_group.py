@@ -17,6 +17,7 @@ from quiclab.scenario.tree import to_json
 from quiclab.study import Study
 from quiclab.study.evaluate import Evaluation, Kept
 from quiclab.study.manifest import NotRunError
+from quiclab.study.parts import SIM
 from quiclab.study.plan import available_engines, sweep_command
 
 Shown: TypeAlias = tuple[Kept, dict[str, Any] | None]
@@ -178,12 +179,12 @@ def unavailable_reason(study: Study, engines: Sequence[str]) -> str:
     """List engines that are not available on this machine, each with the reason."""
 
     def reason(name: str) -> str:
-        lane = study.design.engine(name).lane
-        if lane is not None:
-            return str(lane.problem())
-        return (
-            "not a stack of this build; see `quiclab stack list`; settings that name their stacks have the engine `sim`"
-        )
+        engine = study.design.engine(name)
+        if engine.lane is not None:
+            return str(engine.lane.problem())
+        if engine.needs:
+            return f"the stack `{engine.needs}` is not in this build; see `quiclab stack list`"
+        return f"not a stack of this build; see `quiclab stack list`; for stacks of settings: `{SIM}`"
 
     return ", ".join(f"`{name}` ({reason(name)})" for name in engines)
 

@@ -21,7 +21,7 @@ class Metric:
     ----------
     element
         Which element has it, and under which condition.
-    of_flow
+    in_flow
         Whether the element is an end of a flow.
     names
         Names of its numbers: one, or those of a distribution; `<k>` stands for the number of a link or path, `<name>`
@@ -38,7 +38,7 @@ class Metric:
     """
 
     element: str
-    of_flow: bool
+    in_flow: bool
     names: tuple[str, ...]
     kind: str
     unit: str
@@ -57,7 +57,7 @@ def metrics() -> tuple[Metric, ...]:
     """Return the definitions of all metrics, by element, in the order of documents."""
     groups = extension().metric_groups()
     return tuple(
-        Metric(element, of_flow, tuple(names), *about) for element, of_flow, found in groups for names, *about in found
+        Metric(element, in_flow, tuple(names), *about) for element, in_flow, found in groups for names, *about in found
     )
 
 

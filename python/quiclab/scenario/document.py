@@ -71,19 +71,21 @@ class Scenario:
     def __getattr__(self, name: str) -> Any:
         """Say how fields are read."""
         if name in fields():
-            raise AttributeError(f'fields are read by their path: scenario.value("{name}")')
+            raise AttributeError(f'fields are read by their path: scenario["{name}"]')
         raise AttributeError(f"a scenario has no `{name}`")
 
     def __getitem__(self, path: str) -> Any:
-        """Return the value at a path, as `value`; shells and notebooks complete the path.
+        """Return the value at a path, as `value`; IPython and Jupyter complete the path.
 
         Raises
         ------
         RequestError
             If no value is given there.
         """
+        if not isinstance(path, str):
+            raise unexpected("path", 'a text such as "links.down1.rate"', path, kind="WrongType")
         if (found := self.value(path)) is None:
-            raise unknown("path", path, tree.paths(self._document))
+            raise unknown("path", path, tree.paths(self._document), listing="quiclab scenario show FILE")
         return found
 
     __iter__ = None  # a document, not a sequence

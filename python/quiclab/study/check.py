@@ -23,6 +23,8 @@ def check_study(study: Study) -> None:
     where = f"study {study.name}"
     if "/" not in study.name.strip("/"):
         raise unexpected("name", '"GROUP/NAME"', study.name, where=where)
+    if not study.design.engines:
+        raise unexpected("engines", "at least one, or none given", "()", where=where)
     for part, names in _names(study):
         seen: set[str] = set()
         for name in names:

@@ -32,7 +32,8 @@ class Design:
     configurations, factors
         The factors; every combination is run.
     engines
-        Stacks it can run with; the first is the default. Without any, settings name their stacks.
+        Stacks it can run with, at least one; the first is the default. If they are not given, settings name their
+        stacks (`sim`).
     engine_changes
         Changes of an engine to the scenario.
     variants

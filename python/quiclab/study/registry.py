@@ -123,14 +123,16 @@ def _files(directory: Path) -> tuple[Source, ...]:
     return tuple(Source("", f"{package}.{path.stem}", "STUDIES", str(path)) for path in files)
 
 
-def place_of(error: Exception) -> str:
-    """Return `FILE:LINE: ` of the last statement outside this package, as a prefix; empty without one."""
-    own = str(Path(__file__).resolve().parents[1])
+def _place_of(error: Exception, source: Source) -> str:
+    """Return `FILE:LINE: ` of the last statement of a source that led to an error; empty without one."""
+    package = importlib.util.find_spec(source.module.partition(".")[0])
+    folders = package.submodule_search_locations or [] if package else []
     frames = [
-        frame for frame in extract_tb(error.__traceback__) if not frame.filename.startswith((own, "<frozen", "<string"))
+        frame
+        for frame in extract_tb(error.__traceback__)
+        if any(Path(frame.filename).is_relative_to(folder) for folder in folders)
     ]
-    inside = [frame for frame in frames if frame.filename != importlib.__file__]
-    return f"{inside[-1].filename}:{inside[-1].lineno}: " if inside else ""
+    return f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
 
 
 def about(found: Sequence[Study]) -> tuple[str, list[str]]:
@@ -194,9 +196,19 @@ def find_all(name: str | None) -> list[Study]:
     if name is None:
         return list(studies().values())
     wanted = name.rstrip("/")
-    likely = [study for source in known if source.may_have(wanted) for study in load(source)]
-    found = [study for study in likely if study.name == wanted or study.name.startswith(f"{wanted}/")]
+    found: list[Study] = []
+    failed: list[QuiclabError] = []
+    for source in known:
+        if source.may_have(wanted):
+            try:
+                studies_there = load(source)
+            except QuiclabError as error:  # it may be in another source
+                failed.append(error)
+                continue
+            found += [study for study in studies_there if study.name == wanted or study.name.startswith(f"{wanted}/")]
     if not found:
+        if failed:
+            raise failed[0]
         raise unknown("study", name, _names_of_all(), listing="quiclab study list")
     return found
 
@@ -236,7 +248,7 @@ def load(source: Source) -> tuple[Study, ...]:
         hint = ""
         if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("_"):
             hint = f"; parts of studies are imported relatively: `from .{error.name} import ...`"
-        reason = f"{place_of(error)}{type(error).__name__}: {error}{hint}"
+        reason = f"{_place_of(error, source)}{type(error).__name__}: {error}{hint}"
         raise QuiclabError(f"cannot load the studies of {source.origin}: {reason}") from error
     file = Path(module.__file__ or "")
     return tuple(replace(study, file=file) for study in listed)

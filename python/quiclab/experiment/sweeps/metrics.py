@@ -114,7 +114,7 @@ def _of_end(text: str, name: str = "", label: str = "", meaning: str = "", workl
         As of `Metric`, where it has a short name.
     """
     end, _, key = text.partition(".")
-    of_ends = [metric for metric in metrics() if metric.at_end and metric.of_flow]
+    of_ends = [metric for metric in metrics() if metric.at_end and metric.in_flow]
     ordered = sorted(of_ends, key=lambda metric: f"`{workload}`" not in metric.element)
     defined = [(item, metric) for metric in ordered for item in metric.names]
     if (metric := next((metric for item, metric in defined if fullmatch(pattern(item), key)), None)) is None:

@@ -36,7 +36,7 @@ class Loader(Protocol):
 
     version: str
 
-    def load(self, number: int, query: str, timeout_s: float) -> tuple[PageLoad, dict[str, Any] | None]:
+    def load(self, number: int, query: str, timeout_s: float) -> tuple[PageLoad, dict[str, Any]]:
         """Load the page once."""
 
     def close(self) -> None:
@@ -52,7 +52,7 @@ class Loads:
     left_out: list[PageLoad] = field(default_factory=list)
     hars: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def add(self, load: PageLoad, har: dict[str, Any] | None) -> None:
+    def add(self, load: PageLoad, har: dict[str, Any]) -> None:
         """Put a load where it belongs."""
         if load.number == 0:
             self.discarded.append(load)
@@ -60,8 +60,6 @@ class Loads:
             self.left_out.append(load)
         else:
             self.counted.append(load)
-        if har is None:
-            return
         if load.protocol not in self.hars:
             self.hars[load.protocol] = har
         else:

@@ -207,7 +207,6 @@ def _read(directory: Path, flow: str, result: RunResult, lengthened: int) -> Pag
     hars = {
         protocol: json.loads((directory / f"{flow}.{protocol}.har").read_text(encoding="utf-8"))
         for protocol in said["clients"]
-        if (directory / f"{flow}.{protocol}.har").exists()
     }
     parts = {name: [page_load(entry) for entry in said[key]] for key, name in LOAD_LISTS.items()}
     return PageLoads(hars=hars, clients=said["clients"], result=result, lengthened=lengthened, **parts)

@@ -54,7 +54,7 @@ pub(crate) struct Snapshot {
     pub(crate) in_flight_bytes: u64,
     /// Smoothed RTT; `None` before the first sample.
     pub(crate) srtt: Option<Duration>,
-    /// Smallest RTT.
+    /// Smallest RTT; `None` before the first sample.
     pub(crate) min_rtt: Option<Duration>,
     /// Retransmission timeout.
     pub(crate) rto: Duration,
@@ -64,7 +64,7 @@ pub(crate) struct Snapshot {
     pub(crate) phase: Phase,
     /// Tolerated reordering in segments.
     pub(crate) reordering: u32,
-    /// Whether marks are reported.
+    /// Whether ECN is in use.
     pub(crate) has_ecn: bool,
     /// Totals.
     pub(crate) counts: Counts,

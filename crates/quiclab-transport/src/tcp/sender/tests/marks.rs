@@ -1,7 +1,7 @@
 //! Marks that acknowledgements report, and the reduction for them.
 
 use super::*;
-use quiclab_core::Ecn;
+use quiclab_core::{Ecn, Metrics};
 
 fn capable() -> Bench {
     let mut bench = Bench::with(10, |tcp| tcp.ecn = TcpEcn::Classic, true);
@@ -87,7 +87,11 @@ fn without_agreement_marks_are_ignored() {
     let mut bench = Bench::flight(10);
     let sent = bench.marked(1, &[]);
     assert!(sent.iter().all(|sent| sent.ecn == Ecn::NotEct && !sent.window_reduced));
-    assert_eq!((bench.sender.cwnd(), bench.sender.snapshot().counts.congestion_events), (10, 0));
+    let state = bench.sender.snapshot();
+    assert_eq!((bench.sender.cwnd(), state.counts.congestion_events, state.has_ecn), (10, 0, false));
+    let mut reported = Metrics::default();
+    state.report(&mut reported);
+    assert_eq!(reported.get("marked_packets"), None);
 }
 
 /// RFC 8257 section 3: all packets are ECN-capable.
@@ -114,6 +118,7 @@ fn accurate_feedback_is_counted() {
         let sent: Vec<_> = std::iter::from_fn(|| bench.sender.transmit(bench.now)).collect();
         assert!(sent.iter().all(|sent| sent.ecn == Ecn::Ect0 && !sent.window_reduced));
         let state = bench.sender.snapshot();
+        assert!(state.has_ecn);
         (state.counts.marked, state.counts.congestion_events)
     };
     assert_eq!(acknowledge(2, 0, 1100), (0, 0));
