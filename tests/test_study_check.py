@@ -162,6 +162,9 @@ def test_a_source_of_studies_that_fails_hides_no_other(
     assert error in shown.err
     assert f"{tmp_path / 'studies' / broken}:{line}" in shown.err
     assert find("own/good").name == "own/good"
+    if line == 3:  # a group without the studies of a source that cannot be loaded would not be whole
+        with pytest.raises(QuiclabError, match=error.partition(":")[0]):
+            registry.find_all("own")
 
 
 def test_a_study_without_engines_runs_with_the_stacks_of_its_settings(

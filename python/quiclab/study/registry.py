@@ -126,7 +126,7 @@ def _files(directory: Path) -> tuple[Source, ...]:
 def _place_of(error: Exception, source: Source) -> str:
     """Return `FILE:LINE: ` of the last statement of a source that led to an error; empty without one."""
     package = importlib.util.find_spec(source.module.partition(".")[0])
-    folders = package.submodule_search_locations or [] if package else []
+    folders = [*(package.submodule_search_locations or ()), *filter(None, [package.origin])] if package else []
     frames = [
         frame
         for frame in extract_tb(error.__traceback__)
@@ -202,13 +202,13 @@ def find_all(name: str | None) -> list[Study]:
         if source.may_have(wanted):
             try:
                 studies_there = load(source)
-            except QuiclabError as error:  # it may be in another source
+            except QuiclabError as error:  # a study may be in another source; a group would not be whole
                 failed.append(error)
                 continue
             found += [study for study in studies_there if study.name == wanted or study.name.startswith(f"{wanted}/")]
+    if failed and all(study.name != wanted for study in found):
+        raise failed[0]
     if not found:
-        if failed:
-            raise failed[0]
         raise unknown("study", name, _names_of_all(), listing="quiclab study list")
     return found
 
