@@ -80,6 +80,26 @@ def test_probes_of_quinn_repeat_no_stream_data() -> None:
     assert max(*real, *profile) < PACKET / 2
 
 
+def test_probes_of_aioquic_carry_the_oldest_data_since_it_declares_them_lost() -> None:
+    # 0.9.25 sends a PING; after the last acknowledgement nothing leaves before the first probe
+    rows = [{"at": "0 s"}, {"at": "150 ms", "up": False}, {"at": "1 s", "up": True}]
+    silent = network({"conditions": {"at_end": "hold", "while_down": "lose", "rows": rows}})
+    silent = silent.with_value("links.up.conditions", {"at_end": "hold", "while_down": "lose", "rows": rows})
+    assert probes(silent.with_value("flows.main.stack", "aioquic"))[0] == PACKET
+    assert probes(with_profile(silent, "aioquic-1.7.2"))[0] == PACKET
+    assert probes(with_profile(silent, "aioquic"))[0] < PACKET / 2
+
+
+def test_a_handshake_timeout_is_a_congestion_event_of_the_older_aioquic_only() -> None:
+    # 600 ms are more than two initial RTTs of 100 ms: the ClientHello's answer is sent again while it is on its way
+    far = network(links__up__delay="300 ms", links__down__delay="300 ms")
+    events = {
+        name: quiclab.run(with_profile(far, name), seed=1).flows["main"].sender["congestion_events"]
+        for name in ("aioquic", "aioquic-1.7.2")
+    }
+    assert events == {"aioquic": 1, "aioquic-1.7.2": 0}
+
+
 def test_after_persistent_congestion_the_window_grows_at_once() -> None:
     # RFC 9002 appendix B.8: congestion_recovery_start_time is 0, so that the second of two probes lets the window grow
     rows = [{"at": "0 s"}, {"at": "3 s", "up": False}, {"at": "5 s", "up": True}]

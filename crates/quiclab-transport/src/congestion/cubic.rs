@@ -1,7 +1,7 @@
 //! CUBIC (RFC 9438): after a reduction, the window follows a cubic function of the time since then.
 //!
-//! Slow start, timeouts and pauses are those of `window.rs`; the growth is one of these curves, by flavour, or that
-//! of quinn, which `quinn.rs` compares with that of the RFC:
+//! Slow start, timeouts and pauses are those of `window.rs`; the growth is one of these curves, by flavour, or those
+//! of quinn and aioquic, which `quinn.rs` and `aioquic.rs` compare with that of the RFC:
 //!
 //! | | `curve.rs`: RFC 9438 (QUIC) | `linux.rs`: net/ipv4/tcp_cubic.c |
 //! |---|---|---|
@@ -19,9 +19,10 @@
 //! 1 + 0.85) / N of the window, which is (1 + β) / 2, and α = 3 N² (1 - β) / (1 + β), from the old window on
 //! N.
 //!
-//! Both flavours reduce the *window*, not the bytes in flight, which RFC 9438 section 4.6 permits if an
+//! Both reduce the *window*, not the bytes in flight, which RFC 9438 section 4.6 permits if an
 //! unused window does not grow; the minimum is two packets.
 
+mod aioquic;
 mod curve;
 mod linux;
 mod quinn;
@@ -65,6 +66,7 @@ enum Curve {
     Rfc(curve::Curve),
     Linux(linux::Curve),
     Quinn(quinn::Curve),
+    Aioquic(aioquic::Curve),
 }
 
 impl Cubic {
@@ -75,14 +77,20 @@ impl Cubic {
     #[must_use]
     pub fn new(settings: &WindowSettings, policy: Box<dyn SlowStartPolicy>) -> Self {
         let connections = settings.emulated_connections.max(1);
+        let window = Window::new(settings, policy);
         let curve = match settings.flavour {
-            // quinn's curve emulates one connection only
+            // those of stacks emulate one connection only
             Flavour::Quinn if connections == 1 => Curve::Quinn(quinn::Curve::new(settings.mss)),
-            Flavour::Quic | Flavour::Quinn => Curve::Rfc(curve::Curve::new(settings.mss, connections)),
+            Flavour::Aioquic if connections == 1 => {
+                Curve::Aioquic(aioquic::Curve::new(settings.mss, window.bytes()))
+            }
+            Flavour::Quic | Flavour::Quinn | Flavour::Aioquic => {
+                Curve::Rfc(curve::Curve::new(settings.mss, connections))
+            }
             Flavour::LinuxTcp => Curve::Linux(linux::Curve::new(connections)),
         };
         Self {
-            window: Window::new(settings, policy),
+            window,
             curve,
             connections,
             kept: BETA,
@@ -110,6 +118,7 @@ impl Cubic {
             Curve::Rfc(curve) => curve.change(set),
             Curve::Linux(curve) => curve.change(set),
             Curve::Quinn(curve) => curve.change(set),
+            Curve::Aioquic(curve) => curve.change(set),
         }
         self
     }
@@ -123,26 +132,22 @@ impl Cubic {
         self
     }
 
-    /// Reduces the curve after a loss; returns the threshold in bytes.
-    fn reduced(&mut self, now: Time) -> u64 {
-        self.reduced_from(now, self.window.bytes(), self.kept)
-    }
-
-    /// Reduces a window of `window` bytes, of which `kept` remains with one connection; returns the threshold
-    /// in bytes.
-    fn reduced_from(&mut self, now: Time, window: u64, kept: f64) -> u64 {
+    /// Reduces a window of `window` bytes, of which `kept` remains with one connection, with `in_flight` bytes in
+    /// flight without the lost ones; returns the threshold in bytes.
+    fn reduced_from(&mut self, now: Time, window: u64, in_flight: u64, kept: f64) -> u64 {
         let mss = self.window.mss();
         match &mut self.curve {
             Curve::Rfc(curve) => curve.cut(window),
             Curve::Linux(curve) => curve.cut(window / mss) * mss,
             Curve::Quinn(curve) => curve.cut(now, window, kept),
+            Curve::Aioquic(curve) => curve.cut(window, in_flight),
         }
     }
 
     /// Takes over the window from the policy of slow start, if it has ended: the curve starts there.
     fn take_over(&mut self, now: Time) {
         if let Some(full) = self.window.take_converged() {
-            self.reduced_from(now, full, self.kept);
+            self.reduced_from(now, full, full, self.kept);
         }
     }
 }
@@ -153,6 +158,12 @@ impl Controller for Cubic {
     }
 
     fn on_sent(&mut self, now: Time, bytes: u64, in_flight: u64) {
+        if let Curve::Aioquic(curve) = &mut self.curve
+            && curve.is_stale(now)
+        {
+            self.window.begin_again();
+            curve.reset(self.window.bytes());
+        }
         // the first packet after a pause (CA_EVENT_TX_START): idle time does not count
         if in_flight == 0
             && let Some(last) = self.last_sent
@@ -160,7 +171,7 @@ impl Controller for Cubic {
             match &mut self.curve {
                 Curve::Rfc(curve) => curve.shift(now, now.since(last.max(self.last_ack))),
                 Curve::Linux(curve) => curve.shift(now, last),
-                Curve::Quinn(_) => {}
+                Curve::Quinn(_) | Curve::Aioquic(_) => {}
             }
         }
         self.last_sent = Some(now);
@@ -177,7 +188,7 @@ impl Controller for Cubic {
     }
 
     fn owns_recovery(&self) -> bool {
-        self.window.owns_recovery()
+        matches!(self.curve, Curve::Aioquic(_)) || self.window.owns_recovery()
     }
 
     fn pacing_rate(&self) -> Option<DataRate> {
@@ -210,6 +221,13 @@ impl Controller for Cubic {
                     self.window.raise(curve.grow(ack.now, self.window.bytes(), ack.acked_packets, rtt));
                 }
             }
+            Curve::Aioquic(curve) => {
+                let acked = self.window.slow_start(ack, ack.rtt, ack.min_rtt);
+                if acked > 0 {
+                    self.window.set(curve.grow(ack.now, self.window.bytes(), ack.acked_packets, acked));
+                }
+                curve.on_ack(ack);
+            }
         }
         self.take_over(ack.now);
     }
@@ -221,7 +239,7 @@ impl Controller for Cubic {
             return;
         }
         let before = self.window.bytes();
-        let reduced = self.reduced_from(event.now, before, special.unwrap_or(self.kept));
+        let reduced = self.reduced_from(event.now, before, event.in_flight, special.unwrap_or(self.kept));
         // in Linux, whole packets
         let unit = self.window.unit();
         let kept = |part: f64| libm::round((before / unit) as f64 * part * unit as f64) as u64 / unit * unit;
@@ -229,7 +247,8 @@ impl Controller for Cubic {
     }
 
     fn on_timeout(&mut self, event: &CongestionEvent, cut: bool) {
-        let mut ssthresh = cut.then(|| self.reduced(event.now));
+        let before = self.window.bytes();
+        let mut ssthresh = cut.then(|| self.reduced_from(event.now, before, event.in_flight, self.kept));
         if let (Curve::Quinn(curve), Some(reduced)) = (&mut self.curve, &mut ssthresh) {
             *reduced = curve.forget(*reduced);
         }
@@ -238,7 +257,7 @@ impl Controller for Cubic {
         match &mut self.curve {
             Curve::Rfc(curve) => curve.forget(),
             Curve::Linux(curve) => curve.reset(),
-            Curve::Quinn(_) => {}
+            Curve::Quinn(_) | Curve::Aioquic(_) => {}
         }
     }
 

@@ -254,7 +254,7 @@ impl Controller for Prague {
         self.packets = match self.flavour {
             Flavour::LinuxTcp => event.in_flight.div_ceil(self.mss) + 1,
             // RFC 9002 section 7.6.2
-            Flavour::Quic | Flavour::Quinn => MIN_PACKETS,
+            Flavour::Quic | Flavour::Quinn | Flavour::Aioquic => MIN_PACKETS,
         };
     }
 

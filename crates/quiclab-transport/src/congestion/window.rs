@@ -30,6 +30,8 @@ pub enum Flavour {
     Quic,
     /// quinn: as QUIC, but with its own CUBIC, and growth of NewReno packet by packet.
     Quinn,
+    /// aioquic: as QUIC, but with its own CUBIC.
+    Aioquic,
 }
 
 /// Parameters of a window.
@@ -124,7 +126,7 @@ impl Window {
     pub(crate) fn unit(&self) -> u64 {
         match self.flavour {
             Flavour::LinuxTcp => self.mss,
-            Flavour::Quic | Flavour::Quinn => 1,
+            Flavour::Quic | Flavour::Quinn | Flavour::Aioquic => 1,
         }
     }
 
@@ -141,7 +143,7 @@ impl Window {
         let grows = ack.may_grow && ack.cwnd_limited;
         let acked = match self.flavour {
             Flavour::LinuxTcp => u64::from(ack.acked_packets) * self.mss,
-            Flavour::Quic | Flavour::Quinn => ack.acked_bytes,
+            Flavour::Quic | Flavour::Quinn | Flavour::Aioquic => ack.acked_bytes,
         };
         let acked = if grows { acked.min(ack.growth_limit.unwrap_or(u64::MAX)) } else { 0 };
         if self.policy.owns_recovery() {
@@ -284,6 +286,17 @@ impl Window {
         self.window = self.window.max(self.whole(window));
     }
 
+    /// Changes to `window`, larger or smaller, without a change of the threshold.
+    pub(crate) fn set(&mut self, window: u64) {
+        self.window = self.whole(window).max(MIN_PACKETS * self.mss);
+    }
+
+    /// Begins again with slow start at the initial window.
+    pub(crate) fn begin_again(&mut self) {
+        (self.window, self.ssthresh, self.prior) = (self.initial, None, None);
+        (self.carry, self.conservative) = (0, false);
+    }
+
     /// Shrinks by `bytes`, down to two packets, without a loss: the threshold is reduced with the window,
     /// which would otherwise be in slow start again and regain the bytes.
     pub(crate) fn lower(&mut self, bytes: u64) {
@@ -319,7 +332,7 @@ impl Window {
         (self.credit, self.carry, self.conservative) = (0, 0, false);
         self.window = match self.flavour {
             Flavour::LinuxTcp => (event.in_flight.div_ceil(self.mss) + 1) * self.mss,
-            Flavour::Quic | Flavour::Quinn => MIN_PACKETS * self.mss,
+            Flavour::Quic | Flavour::Quinn | Flavour::Aioquic => MIN_PACKETS * self.mss,
         };
         self.policy.on_timeout(event.now, event.next_position);
     }
@@ -327,7 +340,7 @@ impl Window {
     fn remember(&mut self) {
         let ssthresh = match self.flavour {
             Flavour::LinuxTcp => self.current_ssthresh(),
-            Flavour::Quic | Flavour::Quinn => self.ssthresh,
+            Flavour::Quic | Flavour::Quinn | Flavour::Aioquic => self.ssthresh,
         };
         self.prior = Some((self.window, ssthresh));
     }

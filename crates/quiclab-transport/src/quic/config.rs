@@ -94,6 +94,7 @@ values! {
         match fixed.flavour {
             Flavour::Quic => "RFC 9438",
             Flavour::Quinn => "quinn, after RFC 8312",
+            Flavour::Aioquic => "aioquic, after RFC 9438",
             Flavour::LinuxTcp => "Linux",
         }
         .to_owned()
@@ -132,10 +133,21 @@ values! {
     new_connection_ids: u8 = 1, "RFC 9000 section 5.1.1: at least one more than in use (assumed)";
     /// Number of packets stored until their keys are available. Others are dropped (RFC 9001 section 5.7).
     kept_packets: usize = 10, "Chromium kDefaultMaxUndecryptablePackets (assumed)";
-    /// Crypto data that arrive too early or twice, and handshake timeouts, are congestion events. Crypto data in flight
-    /// are declared lost when a probe timeout expires during the handshake, and once when a packet arrives before its
-    /// keys or crypto data for the second time (aioquic).
-    restarts_handshake: bool = false, "only aioquic is known to do it";
+    /// What a probe timeout declares lost. Crypto data in flight also once when a packet arrives before its keys or
+    /// crypto data for the second time (aioquic).
+    timeout_losses: TimeoutLosses = TimeoutLosses::Nothing,
+        "RFC 9002 section 6.2: a probe timeout must not mark packets as lost", as |fixed| {
+        match fixed.timeout_losses {
+            TimeoutLosses::Nothing => "nothing",
+            TimeoutLosses::CryptoWithCongestion => {
+                "CRYPTO in flight during the handshake, as a congestion event"
+            }
+            TimeoutLosses::CryptoOrOldest => {
+                "CRYPTO in flight during the handshake, later the oldest packet; without a congestion event"
+            }
+        }
+        .to_owned()
+    };
     /// Initial packets of servers are padded. Ack-eliciting ones are (RFC 9000 section 14.1); aioquic does not.
     pads_server: bool = true, "RFC 9000 section 14.1";
     /// Initial packets of clients are padded to a full datagram. So they are in aioquic, not to 1200 bytes.
@@ -220,6 +232,18 @@ pub(crate) enum AckOfAckPolicy {
     OneInFlight(u32),
     /// A PING in every eighth packet number, if there is more than one range (aioquic).
     EighthWithGaps,
+}
+
+/// What a probe timeout declares lost (`reschedule_data` of aioquic).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TimeoutLosses {
+    /// Nothing.
+    Nothing,
+    /// CRYPTO in flight during the handshake, which is a congestion event (0.9.25).
+    CryptoWithCongestion,
+    /// CRYPTO in flight during the handshake, later the oldest ack-eliciting packet, none a congestion event
+    /// (1.7.2).
+    CryptoOrOldest,
 }
 
 /// Condition under which a congestion window permits another datagram.

@@ -20,7 +20,7 @@ mod quic_go;
 mod quinn;
 mod rfc9002;
 
-use super::config::{AckOfAckPolicy, Config, Fixed, InitialWindow, WindowCheck, bytes, kib};
+use super::config::{AckOfAckPolicy, Config, Fixed, InitialWindow, TimeoutLosses, WindowCheck, bytes, kib};
 use crate::congestion::Flavour;
 use crate::options::{
     Acknowledgement, CongestionControl, FlowControl, Pacing, QuicValues, QuicVersion, RttVariation,
@@ -34,10 +34,11 @@ use quiclab_core::Duration;
 pub const DEFAULT_PROFILE: &str = "rfc9002";
 
 /// All profiles; the default first, then by stack, the oldest release first.
-const PROFILES: [&Profile; 11] = [
+const PROFILES: [&Profile; 12] = [
     &rfc9002::RFC9002,
     &aioquic::AIOQUIC_0_8_8,
     &aioquic::AIOQUIC,
+    &aioquic::AIOQUIC_1_7_2,
     &chromium::GQUIC37,
     &chromium::QUIC1,
     &ngtcp2::NGTCP2_2020,

@@ -55,8 +55,8 @@ impl PersistentCongestion {
         established
     }
 
-    /// Ends the run, as a packet that was declared lost has been acknowledged.
-    pub fn on_spurious(&mut self) {
+    /// Ends the run: a packet of it was acknowledged after all, or sent again before it was known to be lost.
+    pub fn end(&mut self) {
         self.start = None;
     }
 }
@@ -126,7 +126,7 @@ mod tests {
     fn a_spurious_loss_ends_the_run() {
         let mut run = PersistentCongestion::default();
         assert!(!run.on_lost(at(1), true, true, SAMPLE, SIX));
-        run.on_spurious();
+        run.end();
         assert!(!run.on_lost(at(9), true, true, SAMPLE, SIX));
     }
 }

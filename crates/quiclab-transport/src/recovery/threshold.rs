@@ -269,15 +269,25 @@ impl<T: Default> LossDetection<T> {
         self.open = number;
     }
 
-    /// Declares the outstanding packets lost that `which` selects, regardless of the thresholds; `each` is
-    /// called as by [`detect_lost`](Self::detect_lost).
-    pub fn lose(&mut self, which: impl Fn(&T) -> bool, mut each: impl FnMut(&Lost, &T)) {
+    /// Declares the first `most` outstanding packets lost that `which` selects, regardless of the thresholds;
+    /// `each` is called as by [`detect_lost`](Self::detect_lost).
+    pub fn lose(
+        &mut self,
+        most: usize,
+        which: impl Fn(&SentPacket, &T) -> bool,
+        mut each: impl FnMut(&Lost, &T),
+    ) {
+        let mut left = most;
         for number in self.open..self.next() {
+            if left == 0 {
+                break;
+            }
             let index = (number - self.base) as usize;
             let (packet, status, content) = &self.packets[index];
-            if *status != Status::Outstanding || !which(content) {
+            if *status != Status::Outstanding || !which(packet, content) {
                 continue;
             }
+            left -= 1;
             let packet = *packet;
             let follows = !self.acked_between(number);
             self.packets[index].1 = Status::Lost;

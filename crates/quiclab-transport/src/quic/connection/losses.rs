@@ -3,6 +3,7 @@
 use super::control_frames::ControlFrames;
 use super::{Connection, SpaceId, space_in};
 use crate::congestion::LostPacket;
+use crate::quic::config::TimeoutLosses;
 use crate::quic::crypto::CryptoStream;
 use crate::quic::managed::Stage;
 use crate::quic::path::Path;
@@ -13,6 +14,17 @@ use crate::recovery::persistent::persistent_duration;
 use crate::recovery::threshold::Lost;
 use quiclab_core::{PacketSpace, Time};
 use smallvec::SmallVec;
+
+/// Packets to declare lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Losing {
+    /// Those that the thresholds select (RFC 9002 section 6.1).
+    Detected,
+    /// Those with CRYPTO frames.
+    Crypto,
+    /// The oldest ack-eliciting one.
+    Oldest,
+}
 
 /// Result of loss detection.
 #[derive(Debug, Default)]
@@ -73,12 +85,14 @@ impl Owners<'_> {
 impl Connection {
     /// Declares packets of a space lost, and reduces the window; returns the bytes lost.
     pub(super) fn detect_lost(&mut self, now: Time, id: SpaceId) -> u64 {
-        self.declare_lost(now, id, false)
+        self.declare_lost(now, id, Losing::Detected)
     }
 
-    /// Declares packets of a space lost; with `crypto_packets` those with CRYPTO frames only.
-    pub(super) fn declare_lost(&mut self, now: Time, id: SpaceId, crypto_packets: bool) -> u64 {
-        let (losses, lost) = self.find_lost(now, id, crypto_packets);
+    /// Declares packets of a space lost; returns the bytes lost.
+    pub(super) fn declare_lost(&mut self, now: Time, id: SpaceId, losing: Losing) -> u64 {
+        let expired = losing != Losing::Detected
+            && self.config.fixed.timeout_losses != TimeoutLosses::CryptoWithCongestion;
+        let (losses, lost) = self.find_lost(now, id, losing, expired);
         if losses.packets == 0 {
             return 0;
         }
@@ -92,11 +106,13 @@ impl Connection {
         self.observation.observe_lost(now, space, number);
         if losses.in_flight > 0 {
             path.on_lost(losses.in_flight, losses.bytes);
-            if let Some(newest) = losses.newest {
+            if let Some(newest) = losses.newest.filter(|_| !expired) {
                 let persistent = losses.persistent && self.config.quic.persistent_congestion;
                 path.on_congestion(now, newest, persistent);
             }
-            path.update_pacer(now, &mut self.operations);
+            if !expired {
+                path.update_pacer(now, &mut self.operations);
+            }
         }
         if is_unanswered {
             self.challenge(id.path());
@@ -107,8 +123,9 @@ impl Connection {
         losses.bytes
     }
 
-    /// Removes lost packets from a space, and returns their frames to their owners.
-    fn find_lost(&mut self, now: Time, id: SpaceId, crypto_packets: bool) -> (Losses, LostFrames) {
+    /// Removes lost packets from a space, and returns their frames to their owners. `expired`: they are sent again
+    /// and are no sign of congestion.
+    fn find_lost(&mut self, now: Time, id: SpaceId, losing: Losing, expired: bool) -> (Losses, LostFrames) {
         let level = self.crypto_level(id);
         let max_ack_delay = self.peer_max_ack_delay();
         let datagrams_back_off = self.config.quic.datagram_back_off;
@@ -128,7 +145,7 @@ impl Connection {
             let (packet, position) = (&lost.packet, lost.packet.position);
             let counts = datagrams_back_off || !SentFrame::are_datagrams_alone(content);
             losses.add(lost, counts);
-            if packet.bytes > 0 {
+            if packet.bytes > 0 && !expired {
                 controller.on_packet_lost(&LostPacket {
                     now,
                     bytes: packet.bytes,
@@ -141,17 +158,23 @@ impl Connection {
             }
             observation.add_lost(lost.number);
             let eliciting = packet.ack_eliciting && counts;
-            losses.persistent |=
-                persistent.on_lost(packet.time, eliciting, lost.follows, first_sample, duration);
+            if expired {
+                persistent.end();
+            } else {
+                losses.persistent |=
+                    persistent.on_lost(packet.time, eliciting, lost.follows, first_sample, duration);
+            }
             if position >= resent {
                 content.iter().for_each(|frame| owners.on_lost(frame));
             }
         };
-        if crypto_packets {
-            let is_crypto = |frame: &SentFrame| matches!(frame, SentFrame::Crypto { .. });
-            sent.lose(|content| content.iter().any(is_crypto), each);
-        } else {
-            sent.detect_lost(now, conservative, each);
+        match losing {
+            Losing::Detected => sent.detect_lost(now, conservative, each),
+            Losing::Crypto => {
+                let is_crypto = |frame: &SentFrame| matches!(frame, SentFrame::Crypto { .. });
+                sent.lose(usize::MAX, |_, content| content.iter().any(is_crypto), each);
+            }
+            Losing::Oldest => sent.lose(1, |packet, _| packet.ack_eliciting, each),
         }
         (losses, owners.lost)
     }

@@ -1,9 +1,11 @@
 //! Packets that arrive: keys, duplicates, frames (RFC 9000 sections 12 and 13.1, RFC 9001 section 5.7).
 
+use super::losses::Losing;
 use super::{Connection, Datagram, SpaceId, State, gquic_minimum, is_permitted};
 use crate::acknowledgement::AckRequest;
 use crate::operations::Operation;
 use crate::options::QuicVersion;
+use crate::quic::config::TimeoutLosses;
 use crate::quic::handshake::EarlyState;
 use crate::quic::path::{Path, ms_or_0, now_ms};
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket};
@@ -249,7 +251,7 @@ impl Connection {
     /// Sends handshake data in flight again after an arrival that shows a problem of the handshake (aioquic
     /// `reschedule_data`).
     fn restart_handshake(&mut self, now: Time) {
-        if self.config.fixed.restarts_handshake && self.progress.restart() {
+        if self.config.fixed.timeout_losses != TimeoutLosses::Nothing && self.progress.restart() {
             self.lose_crypto(now);
         }
     }
@@ -258,7 +260,7 @@ impl Connection {
     /// `_write_handshake`: in a Handshake packet, if there are keys).
     pub(super) fn lose_crypto(&mut self, now: Time) {
         for id in self.space_ids() {
-            self.declare_lost(now, id, true);
+            self.declare_lost(now, id, Losing::Crypto);
         }
         let handshake = self.handshake.can_send(PacketSpace::Handshake);
         let order = if handshake { [SpaceId::Handshake, SpaceId::Initial] } else { [SpaceId::Initial; 2] };

@@ -1,8 +1,10 @@
 //! Timers: losses by the time threshold, probes, pacing, delayed acknowledgements, idling (RFC 9002 sections
 //! 6.1.2 and 6.2, RFC 9000 section 10.1).
 
+use super::losses::Losing;
 use super::{Connection, SpaceId, State};
 use crate::operations::Operation;
+use crate::quic::config::TimeoutLosses;
 use crate::quic::path::{Path, ms_or_0, now_ms};
 use crate::quic::space::Space;
 use crate::recovery::pto::{Pto, PtoInput, SpaceInFlight};
@@ -214,12 +216,14 @@ impl Connection {
         if congestion && self.progress.is_confirmed() && in_flight {
             path.on_probe_timeout(now, &mut self.operations);
         }
-        if !self.progress.is_confirmed()
-            && in_flight
-            && id.path() == 0
-            && self.config.fixed.restarts_handshake
-        {
-            return self.lose_crypto(now);
+        let timeout_losses = self.config.fixed.timeout_losses;
+        if timeout_losses != TimeoutLosses::Nothing && in_flight && id.path() == 0 {
+            if !self.progress.is_confirmed() {
+                return self.lose_crypto(now);
+            }
+            if timeout_losses == TimeoutLosses::CryptoOrOldest {
+                self.declare_lost(now, id, Losing::Oldest);
+            }
         }
         let crypto = !matches!(id, SpaceId::Path(_)) || level == super::Level::Initial;
         if crypto {

@@ -5,10 +5,12 @@
 //! | 0.8.8 | 27 | datagrams of 1280 B, initial RTT 500 ms; never raises its limit of 128 streams |
 //! | 0.9.0 | 28 | `recovery.py`, `packet_builder.py` and `rangeset.py` are those of 0.8.8 byte by byte; hence no profile |
 //! | 0.9.25 | 29 to 32, version 1 | |
-//! | 1.7.2 | version 1 and 2 | 64 ACK ranges, persistent congestion, a probe timeout declares the oldest packet lost without a congestion event (0.9.25: PING), handshake timeouts are not congestion events |
+//! | 1.7.2 | version 1 and 2 | 64 ACK ranges, persistent congestion, streams in turn, a probe timeout declares the oldest packet lost without a congestion event (0.9.25: PING), handshake timeouts are not congestion events |
 //!
 //! An acknowledgement is due 1 ms after the first packet and never earlier: neither packets nor gaps count.
 //! Packets with acknowledgements are not paced. The pacer's bucket starts empty.
+//!
+//! Not modelled: persistent congestion of 1.7.2 does not forget the least RTT.
 
 use super::*;
 
@@ -29,6 +31,7 @@ profile! {
     quic.max_window = None, "quic/congestion/reno.py has none, 0.9.25";
     quic.window_validation = false, "quic/congestion/reno.py on_packet_acked does not look at it, 0.9.25";
     fixed.window_packet = None, "quic/congestion/reno.py max_datagram_size, 0.9.25";
+    fixed.flavour = Flavour::Aioquic, "quic/congestion/cubic.py, 0.9.25";
     fixed.newreno_beta = 0.5, "quic/congestion/reno.py K_LOSS_REDUCTION_FACTOR, 0.9.25";
     pacing = Pacing::TimeBucket { factor: 1.0, burst_packets: 16, burst_share: 0.25 },
         "quic/recovery.py QuicPacketPacer.update_rate, 0.9.25";
@@ -81,7 +84,7 @@ profile! {
     fixed.one_stream_frame = true, "quic/stream.py get_frame: the first pending range, 0.9.25";
     fixed.new_connection_ids = 7, "quic/connection.py _replenish_connection_ids, 0.9.25";
     fixed.kept_packets = 0, "quic/connection.py receive_datagram drops them, 0.9.25";
-    fixed.restarts_handshake = true,
+    fixed.timeout_losses = TimeoutLosses::CryptoWithCongestion,
         "quic/connection.py receive_datagram, _handle_crypto_frame; recovery.py reschedule_data, 0.9.25";
     fixed.pads_server = false, "quic/packet_builder.py _end_packet: clients only, 0.9.25";
     fixed.pads_to_full = true, "quic/packet_builder.py _end_packet: the flight's room, 0.9.25";
@@ -98,6 +101,23 @@ profile! {
     initial_rtt = Duration::from_millis(500), "quic/recovery.py K_INITIAL_RTT, 0.8.8 and 0.9.0";
     congestion_control = CongestionControl::Newreno,
         "quic/recovery.py QuicCongestionControl, the only one, 0.8.8 and 0.9.0";
+    fixed.flavour = Flavour::Quic, "assumed: 0.8.8 and 0.9.0 have no CUBIC";
     slow_start_exit = SlowStartExit::Aioquic, "quic/recovery.py QuicRttMonitor, 0.8.8 and 0.9.0";
     initial_window = InitialWindow::Packets(10), "quic/recovery.py K_INITIAL_WINDOW, 0.8.8 and 0.9.0";
+}
+
+profile! {
+    /// Release of the stack `aioquic` in the process.
+    AIOQUIC_1_7_2: "aioquic-1.7.2",
+        "aioquic 1.7.2: as 0.9.25, with probes that carry the oldest data and persistent congestion",
+    base AIOQUIC;
+
+    quic.persistent_congestion = true, "quic/recovery.py _in_persistent_congestion, 1.7.2";
+    quic.ack_ranges = 64, "quic/recovery.py MAX_ACK_RANGES, 1.7.2";
+    quic.stream_scheduler = StreamScheduler::RoundRobin,
+        "quic/connection.py _streams_queue: those that sent go to its end, 1.7.2";
+    fixed.client_hello = bytes(478), "measured with 1.7.2: CRYPTO bytes of the first Initial packet";
+    fixed.max_streams_update_at_half = true, "quic/connection.py _write_connection_limits, 1.7.2";
+    fixed.pads_server = true, "quic/packet_builder.py _end_packet: ack-eliciting ones, 1.7.2";
+    fixed.timeout_losses = TimeoutLosses::CryptoOrOldest, "quic/recovery.py reschedule_data, 1.7.2";
 }
