@@ -166,9 +166,7 @@ def profiles(seed: int) -> Study:
             ),
             text_tables=VIEWS.tables,
             assumptions=assumed(__file__, "profiles", datagram=DATAGRAM),
-            limits=(
-                "A pause of the application is no case: the workloads of these stacks have none.",
-            ),
+            limits=("A pause of the application is no case: the workloads of these stacks have none.",),
         ),
         drawn=profiles,
     )

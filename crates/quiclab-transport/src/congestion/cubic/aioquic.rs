@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(curve.grow(at(1000), 42 * MSS, 2, 2 * MSS), 43 * MSS);
     }
 
-    /// The curve has come to 50 packets, Reno's estimate is 42 packets and one for each window acknowledged, hence the
+    /// The window has grown to 50 packets, Reno's estimate is 42 packets and one for each window acknowledged, hence the
     /// window becomes smaller once the curve is below the estimate.
     #[test]
     fn an_estimate_above_the_curve_is_the_window() {
