@@ -149,7 +149,7 @@ impl BearerReceiver {
     /// # Panics
     /// If t-Reordering is not constant.
     #[must_use]
-    pub fn with_timer_for_each_gap(mut self) -> Self {
+    pub(crate) fn with_timer_for_each_gap(mut self) -> Self {
         self.timer.run_for_each_gap();
         self
     }
@@ -225,7 +225,7 @@ impl BearerReceiver {
 
     /// Handles the arrival of the packet of `sequence` that is not to be delivered: later packets do not wait for it.
     /// For links without copies, of which another one might still be delivered.
-    pub fn pass_over(&mut self, now: Time, sequence: u32, out: &mut Outputs) {
+    pub(crate) fn pass_over(&mut self, now: Time, sequence: u32, out: &mut Outputs) {
         let count = self.bits.received_count(sequence, self.rx_deliv);
         let Some(count) = count.filter(|count| self.enabled && *count >= self.rx_deliv) else { return };
         self.came(now, count);
@@ -242,13 +242,13 @@ impl BearerReceiver {
 
     /// Whether the packet of `count`, which is awaited or above that, is missing.
     #[must_use]
-    pub fn is_missing(&self, count: u64) -> bool {
+    pub(crate) fn is_missing(&self, count: u64) -> bool {
         !self.buffer.contains(self.rx_deliv, count) && !self.passed_over.contains(&count)
     }
 
     /// Handles the arrival of the packet of `sequence`, which the caller delivers immediately: later packets do not
     /// wait for it. Returns whether it is the first arrival.
-    pub fn came_unordered(&mut self, now: Time, sequence: u32, out: &mut Outputs) -> bool {
+    pub(crate) fn came_unordered(&mut self, now: Time, sequence: u32, out: &mut Outputs) -> bool {
         match self.bits.received_count(sequence, self.rx_deliv) {
             Some(count) if count >= self.rx_deliv => {
                 let first = self.is_missing(count);

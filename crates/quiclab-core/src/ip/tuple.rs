@@ -34,7 +34,7 @@ impl Ecn {
     /// ECN field of a packet with this one after a tunnel whose outer packet has `outer` (RFC 6040 section
     /// 4.2, figure 4; Linux `INET_ECN_decapsulate`); `None` if it is dropped.
     #[must_use]
-    pub const fn decapsulated(self, outer: Self) -> Option<Self> {
+    pub(crate) const fn decapsulated(self, outer: Self) -> Option<Self> {
         match (self, outer) {
             // congestion that the packet cannot signal
             (Self::NotEct, Self::Ce) => None,

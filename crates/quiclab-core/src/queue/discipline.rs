@@ -116,7 +116,7 @@ impl<T: Item> Discipline<T> {
 
     /// Handles the arrival of `item` for `queue` while a packet of `in_service` bytes is in service; packets leave at
     /// `rate`.
-    pub fn enqueue_at(
+    pub(crate) fn enqueue_at(
         &mut self,
         now: Time,
         item: T,

@@ -165,7 +165,7 @@ impl FlowKey {
 
     /// Whether the protocol is ICMP or ICMPv6.
     #[must_use]
-    pub fn is_icmp(&self) -> bool {
+    pub(crate) fn is_icmp(&self) -> bool {
         matches!(self.protocol, ICMP | ICMPV6)
     }
 

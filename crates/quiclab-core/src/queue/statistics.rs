@@ -64,7 +64,7 @@ impl QueueStatistics {
 
     /// Number of items dropped for any reason.
     #[must_use]
-    pub fn all_drops(&self) -> u64 {
+    pub(crate) fn all_drops(&self) -> u64 {
         self.drops.iter().sum()
     }
 

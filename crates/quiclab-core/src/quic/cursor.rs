@@ -46,7 +46,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A variable-length integer and its encoded length in bytes.
-    pub fn varint_and_length(&mut self) -> Option<(u64, usize)> {
+    pub(crate) fn varint_and_length(&mut self) -> Option<(u64, usize)> {
         // "the two most significant bits of the first byte encode the base-2 logarithm of the
         // integer encoding length in bytes"
         let value = match self.rest.first()? >> 6 {

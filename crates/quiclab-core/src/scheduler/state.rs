@@ -39,13 +39,13 @@ impl PathState {
     /// Whether it has no room, and will have: packets in flight are acknowledged or lost sooner or later. A
     /// path without room and with nothing in flight might never have any; no packet waits for it.
     #[must_use]
-    pub const fn frees_room(&self) -> bool {
+    pub(crate) const fn frees_room(&self) -> bool {
         self.usable && !self.has_room && self.in_flight.bytes() > 0
     }
 
     /// [`Self::rate`], or a window per round trip.
     #[must_use]
-    pub fn rate_or_window(&self) -> DataRate {
+    pub(crate) fn rate_or_window(&self) -> DataRate {
         self.rate.unwrap_or_else(|| {
             let bits = u128::from(self.window.bytes()) * 8_000_000_000;
             let rate = bits / u128::from(self.srtt.as_nanos().max(1));
