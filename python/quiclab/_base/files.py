@@ -124,7 +124,7 @@ def unpack(path: Path, target: Path) -> None:
         raise RequestError(f"cannot unpack {path}: {error.strerror}") from error
 
 
-def read_text(path: Path, what: str = "the scenario") -> str:
+def read_text(path: Path, what: str = "the scenario", hint: str = "") -> str:
     """Return the text of a file.
 
     Parameters
@@ -133,6 +133,8 @@ def read_text(path: Path, what: str = "the scenario") -> str:
         The file.
     what
         Its kind, for the message.
+    hint
+        What helps where there is no such file.
 
     Raises
     ------
@@ -143,7 +145,8 @@ def read_text(path: Path, what: str = "the scenario") -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise RequestError(f"cannot read {what} {path}: {reason}") from error
+        more = f"; {hint}" if hint and isinstance(error, FileNotFoundError) else ""
+        raise RequestError(f"cannot read {what} {path}: {reason}{more}") from error
 
 
 def parquet_bytes(frame: pl.DataFrame) -> bytes:

@@ -13,6 +13,7 @@ from quiclab.errors import QuiclabError, ScenarioError, unexpected
 
 #: The largest seed: seeds of the simulator are unsigned 64-bit integers.
 MAX_SEED: Final = 2**64 - 1
+EXAMPLES: Final = "`quiclab scenario list` lists examples, and `quiclab scenario new NAME --out FILE` writes one"
 #: Directory of the named paths, which scenarios take as `network = "paths/NAME"`.
 PATHS: Final = Path(__file__).resolve().parents[1] / "scenario" / "paths"
 
@@ -114,7 +115,7 @@ def resolve_file(path: Path, sets: Sequence[tuple[str, str]] = (), programs: str
         If the file cannot be read or is not a valid scenario.
     """
     form: Literal["toml", "json"] = "json" if path.suffix == ".json" else "toml"
-    return resolve(read_text(path), str(path), path.parent, sets, form, programs)
+    return resolve(read_text(path, hint=EXAMPLES), str(path), path.parent, sets, form, programs)
 
 
 def resolve(

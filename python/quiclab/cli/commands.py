@@ -204,7 +204,8 @@ GROUPS: Final = {
         INPUTS,
         "Write, print and describe scenarios.",
         {
-            "new": Part("scenario:scenario_new", "Print a commented scenario that can be run unchanged."),
+            "list": Part("scenario:scenario_list", "List the examples."),
+            "new": Part("scenario:scenario_new", "Print or write a commented scenario that can be run unchanged."),
             "show": Part(
                 "scenario:scenario_show",
                 "Print a scenario with every default filled in, and say what of it no flow uses.",

@@ -20,6 +20,7 @@ from quiclab.errors import RequestError, unexpected, unknown
 from quiclab.report import show
 from quiclab.result.formats import counted
 from quiclab.result.recordings import RECORDINGS, plain_file
+from quiclab.scenario.examples import example, examples
 from quiclab.scenario.fields import at
 from quiclab.scenario.tree import to_json
 from quiclab.stacks.controls import controls_of
@@ -87,13 +88,41 @@ def _why_not(plain: str) -> str:
     return ""
 
 
-def scenario_new(as_json: JsonOption = False) -> None:
+def scenario_list(as_json: JsonOption = False) -> None:
+    """Carry out `quiclab scenario list`."""
+    if as_json:
+        found = [{"name": it.name, "description": it.description, "file": str(it.file)} for it in examples().values()]
+        print(to_json({"schema": "quiclab.examples/1", "examples": found}))
+    else:
+        show.examples(examples().values())
+
+
+def scenario_new(
+    name: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="Example of `quiclab scenario list`.", show_default="a template")
+    ] = "",
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File to write, with the files that an example names beside it.")
+    ] = None,
+    as_json: JsonOption = False,
+    force: ForceOption = False,
+) -> None:
     """Carry out `quiclab scenario new`."""
-    text = extension().template()
+    chosen = example(name) if name else None
+    if out is not None:
+        check_new(out, force)
+        if chosen is None:
+            with reported(f"cannot write {out}"):
+                out.write_text(extension().template(), encoding="utf-8")
+        show_written([out] if chosen is None else chosen.write(out), as_json)
+        return
+    text = extension().template() if chosen is None else chosen.text
     if as_json:
         print(to_json(tomllib.loads(text)))
     else:
         print(text, end="")
+    if chosen is not None and chosen.files:
+        print(f"note: it names {', '.join(chosen.files)}; --out FILE writes them, too", file=sys.stderr)
 
 
 def scenario_show(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from quiclab.experiment.sweeps.metrics import Measure
     from quiclab.result import RunResult
+    from quiclab.scenario.examples import Example
     from quiclab.scenario.fields import Table as FieldTable
     from quiclab.study.multiverse import Row
 
@@ -84,6 +85,15 @@ def stacks(entries: Sequence[Mapping[str, Any]]) -> None:
         lists = [", ".join(entry["workloads"]), ", ".join(profile["name"] for profile in entry["profiles"]) or "-"]
         shown.add_row(entry["name"], entry["version"], entry["protocol"], *lists, entry["description"])
     console().print(shown)
+
+
+def examples(found: Iterable[Example]) -> None:
+    """Print the names and descriptions of examples, and what to do with them."""
+    shown = table("", ["example", "description"], left=2)
+    for item in found:
+        shown.add_row(item.name, item.description)
+    console().print(shown)
+    print("`quiclab scenario new NAME --out FILE` writes one")
 
 
 def stack(entry: Mapping[str, Any], controls: Sequence[str] = ()) -> None:
