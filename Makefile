@@ -19,7 +19,6 @@ PROFILE ?= local
 # all crates with all features: of a part of them, dependencies would have other features and be built again
 RUST_TESTS = --workspace --features quiclab-tunnel/connect-ip
 # verdicts need five runs of each setting (quiclab.experiment.repetitions.MIN_RUNS)
-DEMO_RUNS ?= 5
 # dependencies are synchronised before; one of them requires quiclab itself, which is in no index before a release
 DEVELOP = UV_EXCLUDE=.tools/excluded VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/.tools/bin:$$PATH" $(RUN)/maturin develop --quiet --uv
 PYTEST = $(RUN)/pytest --numprocesses $(JOBS) --dist loadgroup --durations 10
@@ -31,11 +30,8 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 .PHONY: demo
-demo: .venv/.built ## 100 MB over QUIC and a split bearer for all published batch sizes, compared with the published values
-	$(RUN)/quiclab study run dual_connectivity/batch_size --runs $(DEMO_RUNS) --jobs $(JOBS)
-	$(RUN)/quiclab study compare dual_connectivity/batch_size
-	$(RUN)/quiclab verify dual_connectivity/batch_size
-	$(RUN)/quiclab study report dual_connectivity/batch_size
+demo: .venv/.built ## a published finding repeated in a minute: runs, verdicts, a page (quiclab demo)
+	$(RUN)/quiclab demo --jobs $(JOBS)
 
 .PHONY: setup
 setup: .venv/.built .venv/.live ## the private environment with quiclab in it

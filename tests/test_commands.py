@@ -35,7 +35,7 @@ WITHOUT_JSON = {"shell": "its output is that of the command it runs"}
 #: Commands that write to results directories, which are stores: they add.
 STORES = {
     *("sweep run", "sweep merge"),
-    *("study run", "study merge", "study decide", "study ablate", "study report", "study package"),
+    *("demo", "study run", "study merge", "study decide", "study ablate", "study report", "study package"),
 }
 #: Of these, and of commands that only read results, `--out` is the results directory.
 READ = {"study table", "study compare", "study multiverse", "verify"}
@@ -81,6 +81,7 @@ JSON: dict[str, list[str]] = {
 #: Commands whose JSON is tested elsewhere, or that need what a machine may lack.
 ELSEWHERE = {
     "browse": "needs a browser",
+    "demo": "the same as `study report`; tests/test_demo.py",
     "trace import": "needs a file of the data set; tests/test_trace_import.py",
     "study inspect": "the same as `inspect`; tests/test_inspect.py",
     "study decide": "runs a whole study",

@@ -1,26 +1,30 @@
-"""The demo has enough runs for verdicts, and README.md says what a stored measurement of it says."""
+"""The demo is decided by its runs, and README.md says what a stored measurement of it says."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
+
+import pytest
 
 from conftest import ROOT, tool
-from quiclab.experiment.repetitions import MIN_RUNS
+from quiclab import cli
+from quiclab.cli.demo import RUNS, STUDY
 from quiclab.study.registry import find
 
 DEMO = tool("demo_time")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
-def test_the_demo_has_enough_runs_for_verdicts_and_prints_them() -> None:
-    assert DEMO.runs_of_a_setting(MAKEFILE) >= MIN_RUNS
-    commands = DEMO.commands(MAKEFILE)
-    assert [command.split()[:3] for command in commands] == [
-        ["quiclab", "study", "run"],
-        ["quiclab", "study", "compare"],
-        ["quiclab", "verify", "dual_connectivity/batch_size"],
-        ["quiclab", "study", "report"],
-    ]
+def test_the_demo_ends_with_confirmed_claims_and_a_page(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(["demo", "--out", str(tmp_path), "--jobs", "2"]) == 0
+    out, err = capfd.readouterr()
+    page = tmp_path / STUDY / "report.html"
+    assert out.splitlines() == [str(page)]
+    assert page.is_file()
+    claims = len(find(STUDY).measures.claims)
+    last = err.splitlines()[-1]
+    assert last.endswith(f"{claims} claims: {claims} confirmed. Open {page} in a browser.")
 
 
 def test_readme_says_what_was_measured_of_the_demo_as_it_is() -> None:
@@ -28,9 +32,8 @@ def test_readme_says_what_was_measured_of_the_demo_as_it_is() -> None:
     assert [step["command"] for step in stored["steps"]] == DEMO.commands(MAKEFILE), (
         "the demo has changed: python tools/demo_time.py --measure --write"
     )
-    study = find("dual_connectivity/batch_size")
-    settings = len(list(study.points((study.design.default_engine,), 1, variants=())))
-    assert stored["runs"] == settings * DEMO.runs_of_a_setting(MAKEFILE)
+    study = find(STUDY)
+    assert stored["runs"] == RUNS * len(list(study.points((study.design.default_engine,), 1, variants=())))
     readme = DEMO.README.read_text(encoding="utf-8")
     assert DEMO.written(readme, stored) == readme, "write README.md with python tools/demo_time.py --write"
 

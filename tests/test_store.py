@@ -18,7 +18,7 @@ from quiclab._base.unfinished import ENDING
 from quiclab.errors import RequestError
 from quiclab.experiment.execute import execute
 from quiclab.experiment.executors import Processes
-from quiclab.experiment.identity import PART_RESULTS, RESULTS
+from quiclab.experiment.identity import PART_RESULTS, RESULTS, versions_of
 from quiclab.experiment.runs import Runs
 from quiclab.experiment.store import IDENTITY, MANY, Store
 from quiclab.experiment.sweeps import Plan
@@ -258,6 +258,21 @@ def test_runs_that_this_machine_cannot_judge_are_kept() -> None:
     assert not is_current(f"results {RESULTS}, {part} {version - 1}")
     assert not is_current(f"results {RESULTS}, my stack 1.0, quinn 0.1")
     assert not is_current(f"results {RESULTS - 1}, my stack 1.0")
+
+
+def test_a_profile_with_results_of_its_own_is_part_of_the_versions_at_every_end() -> None:
+    part = f"profile aioquic {PART_RESULTS['profile aioquic']}"
+    flow = {"stack": "lab-quic"}
+    for scenario in (
+        {"flows": {"a": flow | {"sender": {"profile": "aioquic"}}}},
+        {"flows": {"a": flow | {"receiver": {"profile": "aioquic"}}}},
+        {"tunnels": {"vpn": flow | {"server": {"profile": "aioquic"}}}},
+        {"tunnels": {"vpn": flow | {"client": {"profile": "aioquic"}}}},
+    ):
+        assert part in versions_of(scenario)
+    for other in ("aioquic-0.8.8", "aioquic-1.7.2", "quinn"):
+        found = versions_of({"flows": {"a": flow | {"sender": {"profile": other}}}})
+        assert not any(version.startswith("profile") for version in found)
 
 
 @pytest.mark.parametrize("name", ["a[b]", "a*b", "what?"])

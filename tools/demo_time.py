@@ -33,23 +33,13 @@ README = ROOT / "README.md"
 PLACE = re.compile(r"(<!-- demo -->).*?(<!-- /demo -->)", re.DOTALL)
 
 
-def runs_of_a_setting(makefile: str) -> int:
-    """Return how many runs each setting has in the demo."""
-    found = re.search(r"^DEMO_RUNS \?= (\d+)$", makefile, re.MULTILINE)
-    if found is None:
-        message = "Makefile: expected a line `DEMO_RUNS ?= N`"
-        raise ValueError(message)
-    return int(found[1])
-
-
 def commands(makefile: str) -> list[str]:
-    """Return the commands of the demo as they are in the Makefile, with the number of runs."""
+    """Return the commands of the demo as they are in the Makefile."""
     recipe = re.search(r"^demo:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
     if recipe is None:
         message = "Makefile: expected a recipe of the target demo"
         raise ValueError(message)
-    runs = str(runs_of_a_setting(makefile))
-    lines = (line.strip().replace("$(DEMO_RUNS)", runs) for line in recipe[1].splitlines())
+    lines = (line.strip() for line in recipe[1].splitlines())
     return [line.removeprefix("$(RUN)/").replace(" --jobs $(JOBS)", "") for line in lines]
 
 

@@ -77,6 +77,9 @@ COMMANDS: Final = {
         "Write an HTML report about the packets of one run, or of two side by side; it works offline.",
         ANALYSIS,
     ),
+    "demo": Part(
+        "demo:demo_command", "Repeat a published finding in a minute or two: runs, verdicts, a page.", STUDIES
+    ),
     "verify": Part("verify:verify_command", "Print claims and their verdicts, with numbers.", STUDIES),
 }
 GROUPS: Final = {

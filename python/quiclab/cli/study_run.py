@@ -62,6 +62,22 @@ def run_command(
     name = request.study
     check_libraries("`quiclab study run`", "scipy")
     precision = None if adaptive in (None, VERDICTS) else share_of("--adaptive", adaptive)
+    outcomes = run_all(request, jobs, executor, out)
+    if adaptive is not None and not any(outcome.failed for outcome in outcomes.values()):
+        rounds = Rounds(request.studies(), out, partial(say, name), max_runs, executor, jobs)
+        if precision is None:
+            found, outcome = rounds.decide()
+            say(name, told(found))
+        else:
+            outcome = rounds.narrow(request.settings, precision)
+        check_complete(outcome)
+        for study, further in rounds.new.items():
+            outcomes.setdefault(study, Outcome()).add(further)
+    report(name, outcomes, out, as_json)
+
+
+def run_all(request: Request, jobs: int | None, executor: str, out: Path) -> dict[str, Outcome]:
+    """Make the runs of a request; returns the outcome of each study by its name."""
     outcomes: dict[str, Outcome] = {}
 
     def make(plan: Plan, store: Store, manifest: Manifest) -> Outcome:
@@ -74,17 +90,7 @@ def run_command(
         outcomes[study.name] = with_results(plan, request, out, make)
 
     for_each(request.studies(), action)
-    if adaptive is not None and not any(outcome.failed for outcome in outcomes.values()):
-        rounds = Rounds(request.studies(), out, partial(say, name), max_runs, executor, jobs)
-        if precision is None:
-            found, outcome = rounds.decide()
-            say(name, told(found))
-        else:
-            outcome = rounds.narrow(request.settings, precision)
-        check_complete(outcome)
-        for study, further in rounds.new.items():
-            outcomes.setdefault(study, Outcome()).add(further)
-    report(name, outcomes, out, as_json)
+    return outcomes
 
 
 @with_groups

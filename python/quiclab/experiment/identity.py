@@ -31,6 +31,8 @@ STACK_RESULTS: Final = {"lab-tcp": 3, "noq": 1}
 #: Versions of the results of other parts: stacks as the carrier of a tunnel, of one path or more, tunnels that put
 #: packets in order (`resequencing`), and profiles.
 PART_RESULTS: Final = {"noq as carrier": 3, "resequencing": 1, "profile aioquic": 1}
+#: Ends of a tunnel.
+TUNNEL_ENDS: Final = ("server", "client")
 #: Columns of a stored run that say what computed it: the versions, which identify it, and the build.
 VERSIONS, BUILD = "versions", "build"
 
@@ -49,7 +51,7 @@ def versions_of(scenario: Mapping[str, Any], lane: Lane | None = None) -> list[s
     if lane is not None:
         return lane.identity(scenario)
     flows, tunnels = scenario.get("flows", {}).values(), scenario.get("tunnels", {}).values()
-    tables = [*tunnels, *flows, *(flow.get(end, {}) for flow in flows for end in ENDS)]
+    tables = [*tunnels, *flows, *(some.get(end, {}) for some in [*flows, *tunnels] for end in (*ENDS, *TUNNEL_ENDS))]
     names, carriers = ({str(table["stack"]) for table in some if table.get("stack")} for some in (tables, tunnels))
     parts = {f"{name} as carrier" for name in carriers} | {f"profile {table.get('profile')}" for table in tables}
     if any("resequencing" in tunnel for tunnel in tunnels):

@@ -42,8 +42,8 @@ SOURCE = "the stacks themselves, in the process of the simulation"
 KINDS = ("limiter", "tail", "silence", "thinning")
 CASES, RUNS, FIRST_SEED = 24, 5, 1
 GOODPUT, SHARE = 0.10, 0.75
-#: Profile of each stack's release, and the chain with which its Handshake CRYPTO has the bytes measured in the process:
-#: 634 with quinn, 613 with aioquic 1.7.2.
+#: Profile of each stack's release, and the length of certificates that gives the Handshake CRYPTO measured in the
+#: process: 634 B with quinn, 613 B with aioquic 1.7.2.
 PROFILES = {"quinn": ("quinn", QUINN_CERTIFICATE_BYTES), "aioquic": ("aioquic-1.7.2", 359)}
 #: The adapter of aioquic waits as asyncio does, in whole milliseconds of epoll; quinn's timers are exact.
 HOSTS: dict[str, dict[str, object]] = {"quinn": {}, "aioquic": {"timer_slack": COARSE_TIMER}}

@@ -1,6 +1,6 @@
 //! CUBIC (RFC 9438): after a reduction, the window follows a cubic function of the time since then.
 //!
-//! Slow start, timeouts and pauses are those of `window.rs`; the growth is one of these curves, by flavour, or those
+//! Slow start, timeouts and pauses are those of `window.rs` (with aioquic a pause is its own); the growth is one of these curves, by flavour, or those
 //! of quinn and aioquic, which `quinn.rs` and `aioquic.rs` compare with that of the RFC:
 //!
 //! | | `curve.rs`: RFC 9438 (QUIC) | `linux.rs`: net/ipv4/tcp_cubic.c |
@@ -19,7 +19,7 @@
 //! 1 + 0.85) / N of the window, which is (1 + β) / 2, and α = 3 N² (1 - β) / (1 + β), from the old window on
 //! N.
 //!
-//! Both reduce the *window*, not the bytes in flight, which RFC 9438 section 4.6 permits if an
+//! Both columns reduce the *window*, not the bytes in flight, which RFC 9438 section 4.6 permits if an
 //! unused window does not grow; the minimum is two packets.
 
 mod aioquic;

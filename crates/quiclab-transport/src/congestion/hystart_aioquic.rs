@@ -32,6 +32,8 @@ pub struct RttRise {
     /// Minimum of the maxima of the kept samples so far; `None` before there are enough.
     baseline: Option<Duration>,
     rises: usize,
+    /// Whether the last acknowledgement brought the rise that ends slow start.
+    has_ended: bool,
 }
 
 impl RttRise {
@@ -54,10 +56,12 @@ impl RttRise {
         let rise = least.saturating_sub(baseline);
         if rise * 4 >= baseline {
             self.rises += 1;
-        } else if rise > Duration::ZERO {
+            return self.rises >= SIZE;
+        }
+        if rise > Duration::ZERO {
             self.rises = 0;
         }
-        self.rises >= SIZE
+        false
     }
 }
 
@@ -67,12 +71,10 @@ impl SlowStartPolicy for RttRise {
             return SlowStartDecision::GO_ON;
         }
         // the acknowledgement with the last rise has increased the window
-        if self.rises >= SIZE {
+        if std::mem::take(&mut self.has_ended) {
             return SlowStartDecision::Leave;
         }
-        if let Some(rtt) = question.rtt {
-            self.has_risen(question.ack.now, rtt);
-        }
+        self.has_ended = question.rtt.is_some_and(|rtt| self.has_risen(question.ack.now, rtt));
         SlowStartDecision::GO_ON
     }
 }

@@ -133,8 +133,8 @@ values! {
     new_connection_ids: u8 = 1, "RFC 9000 section 5.1.1: at least one more than in use (assumed)";
     /// Number of packets stored until their keys are available. Others are dropped (RFC 9001 section 5.7).
     kept_packets: usize = 10, "Chromium kDefaultMaxUndecryptablePackets (assumed)";
-    /// What a probe timeout declares lost. Crypto data in flight also once when a packet arrives before its keys or
-    /// crypto data for the second time (aioquic).
+    /// What a probe timeout declares lost. CRYPTO data in flight are also declared lost, once, when a packet arrives before
+    /// its keys or CRYPTO data arrive again (aioquic).
     timeout_losses: TimeoutLosses = TimeoutLosses::Nothing,
         "RFC 9002 section 6.2: a probe timeout must not mark packets as lost", as |fixed| {
         match fixed.timeout_losses {
@@ -152,6 +152,8 @@ values! {
     pads_server: bool = true, "RFC 9000 section 14.1";
     /// Initial packets of clients are padded to a full datagram. So they are in aioquic, not to 1200 bytes.
     pads_to_full: bool = false, "RFC 9000 section 14.1: at least 1200 (assumed)";
+    /// Padding counts as in flight. In aioquic 1.7.2 it is bytes behind the packets of a datagram, and does not.
+    padding_in_flight: bool = true, "RFC 9002 section 2: PADDING frames";
 }
 
 /// Pacer of RFC 9002 section 7.7; also used by BBR with a profile without a pacer: its rate replaces the

@@ -335,3 +335,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_oldest_of_some_packets_is_declared_lost_whatever_the_thresholds_say() {
+    let mut space = sent(4, Thresholds::default());
+    ack(&mut space, 10, &[0..=0]);
+    let mut lost = Vec::new();
+    space.lose(1, |packet, ()| packet.ack_eliciting, |packet, ()| lost.push(packet.number));
+    assert_eq!((lost, space.outstanding().count()), (vec![1], 2));
+}

@@ -1,15 +1,19 @@
-//! CUBIC of aioquic (`quic/congestion/cubic.py`, the same from 0.9.25 to 1.7.2), after RFC 9438.
+//! CUBIC of aioquic (`quic/congestion/cubic.py`), after RFC 9438. It is the same in 0.9.25 and 1.7.2, but for persistent
+//! congestion, which is new in 1.7.2.
 //!
 //! | | here and in aioquic | RFC 9438, `curve.rs` |
 //! |---|---|---|
 //! | a loss leaves | 0.7 of the bytes in flight without the lost ones | 0.7 of the window |
 //! | growth in recovery | as outside of it | none |
 //! | Reno's estimate | a packet for each window acknowledged | 0.529, and 1 from the old window on |
-//! | that estimate above the curve | is the window, also a smaller one | is the window |
+//! | that estimate above the curve | becomes the window, even if that shrinks it | is the window |
 //! | RTT added to the time | the latest sample before the acknowledgement; 20 ms before the first | smoothed |
-//! | K and the time start | with the first growth after the reduction | the same |
-//! | 2 s between the latest packet acknowledged and one that is sent | the first window, slow start, nothing known of losses | idle time does not count |
+//! | a packet sent 2 s or more after the send time of the latest acknowledged one | initial window, no threshold, new curve; the recovery period stays | idle time does not count |
 //! | persistent congestion | two packets, the same curve | as section 4.8 |
+//!
+//! Approximations, each by less than a packet or an acknowledgement: an acknowledgement counts as so many packets of equal
+//! size, slow start ends exactly at its threshold, the send time is that of the packet with the RTT sample, and the window
+//! after 2 s applies from the next packet, not from the next call.
 //!
 //! Windows are in bytes, times in seconds.
 
@@ -113,7 +117,7 @@ impl Curve {
         let bytes = acked as f64 / f64::from(packets.max(1));
         for _ in 0..packets {
             let before = window as f64;
-            self.estimate += (mss * bytes / before) as u64;
+            self.estimate = self.estimate.saturating_add((mss * bytes / before) as u64);
             window = if cubic < self.estimate as f64 {
                 self.estimate
             } else {
@@ -148,7 +152,7 @@ mod tests {
     const MSS: u64 = 1000;
 
     /// 0.7 x 60 packets in flight remain of 100; K = cbrt(58 / 0.4) = 5.2536 s. At first Reno's estimate is above
-    /// the curve: a packet adds 1000 / 42 = 23 bytes. After 1 s the curve is at 100 - 0.4 x 4.25³ = 69 packets: the target
+    /// the curve: a packet adds 1000 / 42 = 23 bytes, rounded down. After 1 s the curve is at 100 - 0.4 x 4.25³ = 69 packets: the target
     /// is half a window more, and a packet adds half of one.
     #[test]
     fn a_loss_leaves_a_part_of_what_is_in_flight() {
@@ -164,7 +168,7 @@ mod tests {
     #[test]
     fn an_estimate_above_the_curve_is_the_window() {
         let mut curve = Curve::new(MSS, 10 * MSS);
-        curve.cut(42 * MSS, 60 * MSS);
+        curve.cut(42 * MSS, 42 * MSS);
         assert_eq!(curve.grow(at(0), 42 * MSS, 1, MSS), 42_023);
         assert_eq!(curve.grow(at(0), 50 * MSS, 1, MSS), 42_043);
     }

@@ -243,3 +243,30 @@ proptest! {
         }
     }
 }
+
+/// 0.7 x 60 packets in flight without the lost ones remain of 100, and acknowledgements in recovery count.
+#[test]
+fn a_loss_of_aioquic_leaves_a_part_of_what_is_in_flight() {
+    let mut cubic = cubic(Flavour::Aioquic, 100);
+    assert!(cubic.owns_recovery() && !self::cubic(Flavour::Quic, 100).owns_recovery());
+    let event = CongestionEvent { in_flight: 60 * MSS, ..CongestionEvent::default() };
+    cubic.on_congestion(&event);
+    assert_eq!((cubic.window(), cubic.ssthresh()), (42 * MSS, Some(42 * MSS)));
+    cubic.on_timeout(&CongestionEvent { persistent: true, ..event }, false);
+    assert_eq!((cubic.window(), cubic.ssthresh()), (2 * MSS, Some(42 * MSS)));
+}
+
+/// The packet that was acknowledged at 1.1 s had been sent at 1 s.
+#[test]
+fn aioquic_begins_again_two_seconds_after_the_packet_that_was_acknowledged_last() {
+    let mut cubic = cubic(Flavour::Aioquic, 10);
+    let at = |millis| Time::ZERO + Duration::from_millis(millis);
+    for _ in 0..30 {
+        cubic.on_ack(&ack(at(1100), Duration::from_millis(100)));
+    }
+    cubic.on_congestion(&CongestionEvent { in_flight: 30 * MSS, ..CongestionEvent::default() });
+    cubic.on_sent(at(2999), MSS, 0);
+    assert_eq!((cubic.window(), cubic.phase()), (21 * MSS, Phase::CongestionAvoidance));
+    cubic.on_sent(at(3000), MSS, 0);
+    assert_eq!((cubic.window(), cubic.ssthresh(), cubic.phase()), (10 * MSS, None, Phase::SlowStart));
+}

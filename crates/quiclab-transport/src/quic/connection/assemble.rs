@@ -149,7 +149,7 @@ impl Connection {
         let controlled = self.config.quic.datagram_congestion_control && self.datagrams.kind().controlled;
         let in_flight = eliciting && (reliable || controlled);
         let length = datagram.packets.last().map_or(0, QuicPacket::length);
-        Some(Assembled { id, content, length, in_flight })
+        Some(Assembled { id, content, length, counted: if in_flight { length } else { 0 } })
     }
 
     /// Limits of a packet of at most `room` bytes, with `overhead` besides its frames; `None`: nothing may be

@@ -31,8 +31,8 @@ pub(super) struct Assembled {
     pub(super) content: Content,
     /// Bytes from its header to its tag.
     pub(super) length: usize,
-    /// Whether it counts as in flight.
-    pub(super) in_flight: bool,
+    /// Bytes that count as in flight; 0 if it does not.
+    pub(super) counted: usize,
 }
 
 /// Datagram to be sent.
@@ -285,23 +285,26 @@ impl Connection {
             if let Some(QuicFrame::Padding { length }) = first.frames.last_mut() {
                 *length = length.saturating_sub(excess as u16);
             }
-            (assembled[0].length, assembled[0].in_flight) = (first.length(), true);
+            assembled[0].length = first.length();
+            if self.config.fixed.padding_in_flight {
+                assembled[0].counted = first.length();
+            }
         }
     }
 
     /// Counts an assembled packet as sent; returns its bytes.
     fn commit(&mut self, now: Time, assembled: Assembled, packet: &QuicPacket, ecn: Ecn) -> u64 {
-        let Assembled { id, content, length, in_flight } = assembled;
+        let Assembled { id, content, length, counted } = assembled;
         let ack_eliciting = packet.is_ack_eliciting();
         let length = length as u64;
         self.observation.observe_packet(now, packet, true);
         self.address.on_sent(length);
         self.on_path_sent(now, id.path(), length, ack_eliciting);
         let path = &mut self.paths[id.path()];
-        let bytes = if in_flight { length } else { 0 };
+        let bytes = counted as u64;
         let state = path.rate.on_sent(now, path.in_flight, bytes);
         let position = path.sent_packets;
-        if in_flight {
+        if bytes > 0 {
             path.on_sent(now, bytes);
         } else if matches!(id, SpaceId::Path(_)) {
             path.on_sent_unlimited(now);

@@ -5,12 +5,14 @@
 //! | 0.8.8 | 27 | datagrams of 1280 B, initial RTT 500 ms; never raises its limit of 128 streams |
 //! | 0.9.0 | 28 | `recovery.py`, `packet_builder.py` and `rangeset.py` are those of 0.8.8 byte by byte; hence no profile |
 //! | 0.9.25 | 29 to 32, version 1 | |
-//! | 1.7.2 | version 1 and 2 | 64 ACK ranges, persistent congestion, streams in turn, a probe timeout declares the oldest packet lost without a congestion event (0.9.25: PING), handshake timeouts are not congestion events |
+//! | 1.7.2 | version 1 and 2 | 64 ACK ranges, persistent congestion, streams in turn, a longer ClientHello, padding of servers and behind the packets, a probe timeout declares the oldest packet lost without a congestion event (0.9.25: PING), handshake timeouts are not congestion events |
 //!
 //! An acknowledgement is due 1 ms after the first packet and never earlier: neither packets nor gaps count.
 //! Packets with acknowledgements are not paced. The pacer's bucket starts empty.
 //!
-//! Not modelled: persistent congestion of 1.7.2 does not forget the least RTT.
+//! Not modelled, of 1.7.2: persistent congestion is that of one detection, keeps `min_rtt` and the bytes counted towards the
+//! next packet of NewReno; probe timeouts of the handshake have no max_ack_delay (0.9.25: they have); MAX_STREAMS counts
+//! closed streams.
 
 use super::*;
 
@@ -119,5 +121,6 @@ profile! {
     fixed.client_hello = bytes(478), "measured with 1.7.2: CRYPTO bytes of the first Initial packet";
     fixed.max_streams_update_at_half = true, "quic/connection.py _write_connection_limits, 1.7.2";
     fixed.pads_server = true, "quic/packet_builder.py _end_packet: ack-eliciting ones, 1.7.2";
+    fixed.padding_in_flight = false, "quic/packet_builder.py _flush_current_datagram, 1.7.2";
     fixed.timeout_losses = TimeoutLosses::CryptoOrOldest, "quic/recovery.py reschedule_data, 1.7.2";
 }
