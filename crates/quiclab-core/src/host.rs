@@ -9,7 +9,8 @@
 //! 2. *Compute* the pending work of the application: requests of a browser that reads the packets of its page
 //!    itself.
 //! 3. *Fire* the endpoint's timer, if its deadline and a slack have passed. The slack is drawn once
-//!    for each deadline that differs from the one before.
+//!    for each deadline that differs from the one before. With `timer_resolution`, a process that goes to sleep wakes after a
+//!    multiple of it.
 //! 4. *Read* datagrams from the receive buffer: a call of up to `receive_batch` datagrams takes
 //!    `receive_call` and `receive_datagram` for each. Their memory is released when the call starts; the
 //!    endpoint receives them when it ends.
@@ -79,8 +80,11 @@ pub struct Host {
     occupied: Time,
     /// Packets emitted by the endpoint that have not left, oldest first.
     sending: VecDeque<(Port, Box<Packet>)>,
-    /// Last deadline of the endpoint, and when it fires. Drawn for each new deadline.
+    /// Last deadline of the endpoint.
     deadline: Option<Time>,
+    /// The same with its slack, which is drawn for each new deadline.
+    due: Option<Time>,
+    /// Time at which the process wakes for it.
     fires: Option<Time>,
     /// Output buffer of the endpoint, reused for all calls.
     emitted: Outputs,
@@ -133,6 +137,7 @@ impl Host {
             occupied: Time::ZERO,
             sending: VecDeque::new(),
             deadline: None,
+            due: None,
             fires: None,
             emitted: Outputs::default(),
             busy: Duration::ZERO,
@@ -143,6 +148,7 @@ impl Host {
             config: config.clone(),
         };
         host.note_deadline();
+        host.sleep(Time::ZERO);
         host
     }
 
@@ -177,8 +183,17 @@ impl Host {
             } else if !self.receive_buffer.is_empty() {
                 self.begin_read(now);
             } else {
-                return;
+                return self.sleep(now);
             }
+        }
+    }
+
+    /// Rounds the wait for the timer up, as the process has nothing else to do.
+    fn sleep(&mut self, now: Time) {
+        let resolution = self.config.timer_resolution.as_nanos();
+        if resolution > 0 {
+            let wait = |due: Time| due.since(now).as_nanos().div_ceil(resolution) * resolution;
+            self.fires = self.due.map(|due| now + Duration::from_nanos(wait(due)));
         }
     }
 
@@ -233,7 +248,8 @@ impl Host {
             return;
         }
         self.deadline = deadline;
-        self.fires = deadline.map(|deadline| deadline + self.slack.draw(deadline));
+        self.due = deadline.map(|deadline| deadline + self.slack.draw(deadline));
+        self.fires = self.due;
     }
 
     /// CPU time of the work done until `now`.
@@ -256,7 +272,10 @@ fn is_free(config: &crate::host::HostConfig) -> bool {
             && (delay.deviation == Duration::ZERO
                 || delay.distribution == crate::link::Distribution::Constant)
     };
-    costs == [Duration::ZERO; 4] && exact(&config.timer_slack) && exact(&config.wake_up)
+    costs == [Duration::ZERO; 4]
+        && config.timer_resolution == Duration::ZERO
+        && exact(&config.timer_slack)
+        && exact(&config.wake_up)
 }
 
 impl Element for Host {

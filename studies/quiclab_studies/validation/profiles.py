@@ -24,7 +24,6 @@ from quiclab.study import (
 )
 from quiclab.study.criteria import Criterion
 from quiclab_studies.declarations import measures_of_criteria, numbered_cases
-from quiclab_studies.pacing.common import COARSE_TIMER
 from quiclab_studies.remarks import assumed
 from quiclab_studies.validation.blind import goodput_mbps, srtt_ms
 from quiclab_studies.validation.blind_views import Views
@@ -46,7 +45,7 @@ GOODPUT, SHARE = 0.10, 0.75
 #: process: 634 B with quinn, 613 B with aioquic 1.7.2.
 PROFILES = {"quinn": ("quinn", QUINN_CERTIFICATE_BYTES), "aioquic": ("aioquic-1.7.2", 359)}
 #: The adapter of aioquic waits as asyncio does, in whole milliseconds of epoll; quinn's timers are exact.
-HOSTS: dict[str, dict[str, object]] = {"quinn": {}, "aioquic": {"timer_slack": COARSE_TIMER}}
+HOSTS: dict[str, dict[str, object]] = {"quinn": {}, "aioquic": {"timer_resolution": "1 ms"}}
 #: Rates, RTTs and queues are uniform in their logarithm; the burst of a limiter and short files are in packets; where
 #: few acknowledgements arrive, so many are lost.
 RATE_MBPS, RTT_MS, QUEUE_BDP = (5.0, 50.0), (20.0, 400.0), (0.3, 3.0)

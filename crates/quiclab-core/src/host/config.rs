@@ -48,7 +48,11 @@ pub struct HostConfig {
     /// Maximum number of datagrams in one sending call (GSO, sendmmsg).
     #[schemars(transform = limits::at_least(1).unit("datagrams"))]
     pub send_batch: u32,
-    /// Lateness of user-space timers. Without `reorder` and `every`.
+    /// Resolution of user-space timers: a wait is rounded up to a multiple of it, from the moment at which the process goes to
+    /// sleep (`epoll_wait`: 1 ms; default: exact).
+    #[schemars(transform = limits::between("0 s", "1 s"))]
+    pub timer_resolution: Duration,
+    /// Lateness of user-space timers beyond that. Without `reorder` and `every`.
     pub timer_slack: Delay,
     /// Time until a waiting process runs after a datagram has arrived.
     /// Without `reorder` and `every`.
@@ -79,6 +83,7 @@ impl Default for HostConfig {
             send_datagram: Duration::ZERO,
             send_call: Duration::ZERO,
             send_batch: 1,
+            timer_resolution: Duration::ZERO,
             timer_slack: Delay::default(),
             wake_up: Delay::default(),
         }

@@ -321,6 +321,19 @@ fn slack_is_drawn_once_for_each_deadline() {
     assert!(expected.iter().all(|(deadline, fired)| fired > deadline));
 }
 
+/// From 0 a wait of 1.5 ms is one of 2 ms; the datagram at 0.8 ms starts another, of 0.7 ms, hence 1 ms. From 1.8 ms the next
+/// is of 8.2 ms, hence 9 ms.
+#[test]
+fn a_wait_is_rounded_up_from_the_moment_at_which_the_process_goes_to_sleep() {
+    let config = crate::host::HostConfig { timer_resolution: us(1000), ..crate::host::HostConfig::default() };
+    let (probe, log) = Probe::boxed(0, &[at(1_500), at(10_000)]);
+    drive(&mut Host::new(&config, 1, "client", probe), &[(at(800), datagram(0, 1310))], true);
+    assert_eq!(log.lock().unwrap().fired, [(at(1_500), at(1_800)), (at(10_000), at(10_800))]);
+    let (probe, log) = Probe::boxed(0, &[at(1_500)]);
+    drive(&mut Host::new(&config, 1, "client", probe), &[], true);
+    assert_eq!(log.lock().unwrap().fired, [(at(1_500), at(2_000))]);
+}
+
 #[test]
 fn a_process_that_waits_wakes_once_for_all_that_has_come() {
     let constant = |micros| Delay { mean: us(micros), ..Delay::default() };
@@ -437,6 +450,7 @@ prop_compose! {
             send_datagram: us(send_datagram),
             send_call: us(send_call),
             send_batch,
+            timer_resolution: Duration::ZERO,
             timer_slack: Delay::default(),
             wake_up: Delay::default(),
         }
