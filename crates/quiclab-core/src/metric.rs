@@ -189,7 +189,7 @@ impl Metrics {
     }
 
     /// Adds a count of a numbered link or path.
-    pub(crate) fn count_of(&mut self, metric: &'static Metric, index: usize, value: u64) {
+    pub fn count_of(&mut self, metric: &'static Metric, index: usize, value: u64) {
         self.set_of(metric, index, value as f64);
     }
 
