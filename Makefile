@@ -18,7 +18,6 @@ JOBS ?= $(shell nproc)
 PROFILE ?= local
 # all crates with all features: of a part of them, dependencies would have other features and be built again
 RUST_TESTS = --workspace --features quiclab-tunnel/connect-ip
-# verdicts need five runs of each setting (quiclab.experiment.repetitions.MIN_RUNS)
 # dependencies are synchronised before; one of them requires quiclab itself, which is in no index before a release
 DEVELOP = UV_EXCLUDE=.tools/excluded VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/.tools/bin:$$PATH" $(RUN)/maturin develop --quiet --uv
 PYTEST = $(RUN)/pytest --numprocesses $(JOBS) --dist loadgroup --durations 10

@@ -13,6 +13,7 @@ from quiclab.errors import QuiclabError, ScenarioError, unexpected
 
 #: The largest seed: seeds of the simulator are unsigned 64-bit integers.
 MAX_SEED: Final = 2**64 - 1
+#: What helps where a scenario is not found.
 EXAMPLES: Final = "`quiclab scenario list` lists examples, and `quiclab scenario new NAME --out FILE` writes one"
 #: Directory of the named paths, which scenarios take as `network = "paths/NAME"`.
 PATHS: Final = Path(__file__).resolve().parents[1] / "scenario" / "paths"

@@ -11,11 +11,13 @@ from quiclab.cli.study_report import report_command
 from quiclab.cli.study_request import Request
 from quiclab.cli.study_run import report, run_all
 from quiclab.cli.values import JobsOption, JsonOption
+from quiclab.experiment.repetitions import MIN_RUNS
 from quiclab.study.plan import RESULTS
 from quiclab.study.registry import find_all
 
 STUDY: Final = "dual_connectivity/pdcp"
-RUNS: Final = 5
+#: Runs of each setting: as many as verdicts need.
+RUNS: Final = MIN_RUNS
 
 
 def demo_command(jobs: JobsOption = None, out: OutOption = RESULTS, as_json: JsonOption = False) -> None:
