@@ -52,7 +52,7 @@ $(UV): | toolchain
 	@.tools/bin/python -m pip install --quiet --disable-pip-version-check 'uv==$(UV_VERSION)'
 
 .venv/.synced: pyproject.toml studies/pyproject.toml uv.lock | $(UV)
-	$(UV) sync --quiet --locked --compile-bytecode --no-install-project --all-extras --all-groups --python $(PYTHON)
+	$(UV) sync --quiet --locked --compile-bytecode --no-install-project --all-extras --python $(PYTHON)
 	@touch $@
 
 .tools/excluded: | $(UV)
@@ -217,11 +217,18 @@ ifeq ($(shell uname -s),Linux)
 endif
 	$(RUN)/python benches/bench.py --out bench.json
 
-.PHONY: wheel
-wheel: setup ## the wheels of quiclab and of its studies, in dist; then: python tools/try_wheel.py dist/*.whl
-	rm -f dist/quiclab*.whl
-	VIRTUAL_ENV=$(CURDIR)/.venv $(RUN)/maturin build --quiet --release --out dist
-	$(UV) build --quiet --wheel --package quiclab-studies --out-dir dist
+.tools/wheels/.synced: pyproject.toml uv.lock | $(UV)
+	UV_PROJECT_ENVIRONMENT=.tools/wheels $(UV) sync --quiet --locked --only-group wheels --python $(PYTHON)
+	@touch $@
+
+# of tools/wheels.py; none: all
+TARGETS ?=
+.PHONY: wheels
+wheels: .tools/wheels/.synced | toolchain ## what is published, in dist: wheels for all platforms (or TARGETS), sources, the studies; then: python tools/try_wheel.py
+	rm -f dist/quiclab*
+	.tools/wheels/bin/python tools/wheels.py $(TARGETS)
+	.tools/wheels/bin/maturin sdist --quiet --out dist
+	$(UV) build --quiet --package quiclab-studies --out-dir dist
 
 .PHONY: lock
 lock: $(UV) ## renew Cargo.lock and uv.lock within the ranges of the manifests

@@ -14,12 +14,11 @@ import pytest
 
 from conftest import ROOT
 from quiclab import cli, result
-from quiclab._base import files
-from quiclab._base.libraries import OPTIONAL
+from quiclab._base import files, libraries
 from quiclab.cli import run as run_commands
 from quiclab.cli.output import check_new, check_no_input, claim_directory, publish
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.result import RunResult, stats
+from quiclab.result import RunResult
 from test_trace_import import row, written
 
 Captured = pytest.CaptureFixture[str]
@@ -514,59 +513,17 @@ def test_names_of_files_say_what_they_show() -> None:
     ]
 
 
-@pytest.fixture
-def without_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installation without the extra `report`."""
-    for name in [name for name in sys.modules if name.split(".")[0] in OPTIONAL]:
-        monkeypatch.delitem(sys.modules, name)
-    for name in OPTIONAL:
-        monkeypatch.setitem(sys.modules, name, None)
-
-
-@pytest.mark.usefixtures("without_extra")
-def test_runs_need_no_library_of_reports(
-    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert invoke("run", small, *RECORDED, "--out", "run") == 0
-    assert invoke("diff", "run", "run") == 0
-    assert invoke("inspect", "run") == 0
-    assert invoke("pacing", "analyse", "run") == 0
-    assert invoke("trace", "generate", "--out", "a.csv") == 0
-    assert invoke("study", "list") == 0
-    capsys.readouterr()
-
-
-@pytest.mark.usefixtures("without_extra")
 @pytest.mark.parametrize(
-    ("arguments", "packages"),
-    [
-        (["run", "small.toml", "--seeds", "3"], "scipy"),
-        (["sweep", "small.toml", *SWEEP], "altair, vl-convert-python, scipy"),
-        (["study", "run", "dual_connectivity/share"], "scipy"),
-        (["study", "report", "dual_connectivity/share"], "altair, vl-convert-python, scipy"),
-        (["page", "shop.har", "--network", "small.toml"], "altair, vl-convert-python, scipy"),
-        (["pacing", "analyse", "x", "--out", "x.html"], "altair, vl-convert-python, scipy"),
-        (["path", "show", "leo", "--figure", "x.svg"], "altair, vl-convert-python, scipy"),
-    ],
-    ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else None,
+    "arguments", [["kernel", "host"], ["sweep", "small.toml", *SWEEP, "--sample", "sobol:4"]], ids=lambda value: value[0]
 )
-def test_a_missing_library_is_named_with_its_extra_before_any_work(
-    arguments: list[str], packages: str, small: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+def test_what_needs_scipy_says_so_before_any_work(
+    arguments: list[str], small: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
+    monkeypatch.setattr(libraries, "find_spec", lambda name: None)
     monkeypatch.chdir(small.parent)
     before = sorted(path.name for path in small.parent.iterdir())
     assert invoke(*arguments) == 1
     said = capsys.readouterr()
-    assert said.err.startswith("quiclab: ")
-    assert said.err.endswith(f" needs {packages}; install the extra: pip install 'quiclab[report]'\n")
+    assert "pip install 'quiclab[scipy]'" in said.err
     assert said.out == ""
     assert sorted(path.name for path in small.parent.iterdir()) == before
-
-
-@pytest.mark.usefixtures("without_extra")
-def test_a_library_that_is_missing_later_is_named_too() -> None:
-    with pytest.raises(
-        QuiclabError, match=r"this command needs scipy; install the extra: pip install 'quiclab\[report"
-    ):
-        stats.summarise([1.0, 2.0])

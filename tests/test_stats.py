@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 
-from quiclab.result.stats import bootstrap, pooled_std, relative_difference, summarise
+from quiclab.result.stats import bootstrap, half_widths, pooled_std, relative_difference, summarise
 
 
 def test_summary_of_three_runs() -> None:
@@ -18,6 +19,12 @@ def test_summary_of_three_runs() -> None:
     assert summary.low == pytest.approx(2.0 - half, rel=1e-9)
     assert summary.high == pytest.approx(2.0 + half, rel=1e-9)
     assert summary.standard_error == pytest.approx(1 / math.sqrt(3))
+
+
+def test_intervals_are_those_of_scipy() -> None:
+    counts = np.array([2, 3, 10, 30, 1000])
+    quantiles = scipy.stats.t.ppf(0.975, counts - 1)
+    np.testing.assert_allclose(half_widths(counts, np.ones(5)), quantiles / np.sqrt(counts), rtol=1e-10)
 
 
 def test_too_few_runs_have_no_spread() -> None:

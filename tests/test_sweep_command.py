@@ -10,8 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import qmc
 
 import quiclab
 from conftest import KILLED_AFTER_TWO, swept
@@ -22,7 +24,7 @@ from quiclab.experiment.runs import Runs
 from quiclab.experiment.store import Store
 from quiclab.experiment.sweeps import Plan
 from quiclab.experiment.sweeps.adaptive import too_wide, wanted_seeds
-from quiclab.experiment.sweeps.design import Design
+from quiclab.experiment.sweeps.design import SEED, Design, latin_hypercube
 from quiclab.experiment.sweeps.factors import parse
 from quiclab.experiment.sweeps.metrics import Measure, jain, measures
 from quiclab.experiment.sweeps.session import Probe, Session, cost_line
@@ -122,6 +124,10 @@ def test_random_designs_fill_each_range_evenly_and_repeat(sampler: str) -> None:
     assert len(values) == 64
     assert sum(value < 100 for value in values) == 32  # half of them in the lower half of the logarithms
     assert [setting[1].text for setting in design.settings].count("x") == 32
+
+
+def test_latin_hypercubes_are_those_of_scipy() -> None:
+    np.testing.assert_array_equal(latin_hypercube(3, 10), qmc.LatinHypercube(d=3, rng=SEED).random(10))
 
 
 @pytest.mark.parametrize(

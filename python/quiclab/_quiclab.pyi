@@ -330,6 +330,24 @@ def analyse_packets(
         If the file cannot be read or has another format; the message is one line.
     """
 
+def student_t_quantile(freedom: Sequence[float], probability: float) -> list[float]:
+    """Return a quantile of Student's t for each number of degrees of freedom; NaN for NaN.
+
+    Raises
+    ------
+    ValueError
+        If degrees of freedom are not above 0, or the probability is not from 0 to 1.
+    """
+
+def student_t_cdf(freedom: Sequence[float], values: Sequence[float]) -> list[float]:
+    """Return the probability of Student's t up to each value; NaN where degrees of freedom or value are NaN.
+
+    Raises
+    ------
+    ValueError
+        If degrees of freedom are not above 0, or the lengths differ.
+    """
+
 def first_difference(
     scenario_a: str, seed_a: int, scenario_b: str, seed_b: int, base_dir_a: str, base_dir_b: str
 ) -> str:

@@ -19,6 +19,7 @@ mod run;
 mod scenario;
 mod splitter;
 mod stacks;
+mod statistics;
 
 use pyo3::prelude::*;
 
@@ -50,6 +51,8 @@ fn _quiclab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(inspect::inspect_qlog, module)?)?;
     module.add_function(wrap_pyfunction!(pacing::analyse_columns, module)?)?;
     module.add_function(wrap_pyfunction!(pacing::analyse_packets, module)?)?;
+    module.add_function(wrap_pyfunction!(statistics::student_t_quantile, module)?)?;
+    module.add_function(wrap_pyfunction!(statistics::student_t_cdf, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::first_difference, module)?)?;
     Ok(())

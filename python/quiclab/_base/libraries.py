@@ -2,7 +2,7 @@
 
 >>> from quiclab._base.libraries import np, pl
 
-altair, vl-convert and scipy come with the extra `report`: runs, their recordings and `quiclab inspect` do without.
+scipy comes with the extra of that name: only `kernel host` and sweeps with a design of Sobol need it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.errors import QuiclabError
 
-__all__ = ["alt", "check_libraries", "jinja2", "np", "pl", "qmc", "rich", "rich_progress", "special", "vl_convert"]
+__all__ = ["alt", "check_scipy", "jinja2", "np", "pl", "qmc", "rich", "rich_progress", "vl_convert"]
 
-EXTRA: Final = "report"
-#: Modules of the extra, and the packages that have them.
-OPTIONAL: Final = {"altair": "altair", "vl_convert": "vl-convert-python", "scipy": "scipy"}
+SCIPY: Final = "scipy"
 
 
 class _OnFirstUse:
@@ -28,38 +26,25 @@ class _OnFirstUse:
         self._names = names
 
     def __getattr__(self, attribute: str) -> Any:
-        try:
-            module, *_ = map(importlib.import_module, self._names)
-        except ModuleNotFoundError as error:
-            name = (error.name or "").partition(".")[0]
-            if name not in OPTIONAL:
-                raise
-            raise _missing("this command", [name]) from error
+        module, *_ = map(importlib.import_module, self._names)
         return getattr(module, attribute)
 
 
-def check_libraries(what: str, *modules: str) -> None:
-    """Check that optional libraries are installed, before the work whose result needs them.
+def check_scipy(what: str) -> None:
+    """Check that scipy is installed, before the work whose result needs it.
 
     Parameters
     ----------
     what
-        What needs them, for the error message.
-    modules
-        Their modules (default: all).
+        What needs it, for the error message.
 
     Raises
     ------
     QuiclabError
-        If one is missing; the message names the extra that has it.
+        If it is missing; the message names the extra that has it.
     """
-    if absent := [name for name in modules or OPTIONAL if find_spec(name) is None]:
-        raise _missing(what, absent)
-
-
-def _missing(what: str, modules: list[str]) -> QuiclabError:
-    packages = ", ".join(OPTIONAL[name] for name in modules)
-    return QuiclabError(f"{what} needs {packages}; install the extra: pip install 'quiclab[{EXTRA}]'")
+    if find_spec(SCIPY) is None:
+        raise QuiclabError(f"{what} needs scipy; install the extra: pip install 'quiclab[{SCIPY}]'")
 
 
 if TYPE_CHECKING:
@@ -72,7 +57,6 @@ if TYPE_CHECKING:
     import rich.table
     import vl_convert
     from rich import progress as rich_progress
-    from scipy import special
     from scipy.stats import qmc
 else:
     np, pl = _OnFirstUse("numpy"), _OnFirstUse("polars")
@@ -80,5 +64,5 @@ else:
     # a tenth of a second
     jinja2 = _OnFirstUse("jinja2")
     rich, rich_progress = _OnFirstUse("rich", "rich.box", "rich.console", "rich.table"), _OnFirstUse("rich.progress")
-    # a third of a second; scipy.stats takes a whole one
-    special, qmc = _OnFirstUse("scipy.special"), _OnFirstUse("scipy.stats.qmc")
+    # a whole second
+    qmc = _OnFirstUse("scipy.stats.qmc")

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from quiclab._base.libraries import check_libraries
 from quiclab._base.native import MAX_SEED
 from quiclab._base.progress import RunProgress
 from quiclab.cli.lane import ClockOption, EmulationOption, load_either
@@ -75,7 +74,6 @@ def browse_command(
         with options_for("flow"):
             scenario, flow = browsed(scenario, flow, recorded), None
         left_out = told(recorded.entries, recorded.left_out)
-    check_libraries("`quiclab browse`", "scipy")
     if har is not None:
         claim_directory(har, [f"{protocol}.har" for protocol in names], force, "--har", [file, scenario_file])
     with options_for("flow"), RunProgress(scenario.name) as progress:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from quiclab._base.libraries import check_libraries
 from quiclab.cli.study_options import OutOption
 from quiclab.cli.study_report import report_command
 from quiclab.cli.study_request import Request
@@ -22,7 +21,6 @@ RUNS: Final = MIN_RUNS
 
 def demo_command(jobs: JobsOption = None, out: OutOption = RESULTS, as_json: JsonOption = False) -> None:
     """Carry out `quiclab demo`."""
-    check_libraries("`quiclab demo`")
     presentation = find_all(STUDY)[0].presentation
     print(f"{presentation.title} ({STUDY}): {presentation.abstract}", file=sys.stderr)
     report(STUDY, run_all(Request(STUDY, runs=RUNS), jobs, "processes", out), out, as_json=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from quiclab._base.files import write_atomically
-from quiclab._base.libraries import check_libraries
 from quiclab.cli.output import check_new
 from quiclab.errors import unexpected
 from quiclab.report import figures
@@ -32,11 +31,10 @@ def write_figure(
     Raises
     ------
     RequestError
-        If the suffix is another one, a library is missing, or the file may not be written.
+        If the suffix is another one, or the file may not be written.
     """
     if file.suffix not in (".svg", ".png"):
         raise unexpected("--figure", "a file name that ends with `.svg` or `.png`", file)
-    check_libraries("`--figure`")
     check_new(file, force, inputs, "--figure")
     spec = specification()
     write_atomically(file, figures.to_svg(spec).encode() if file.suffix == ".svg" else figures.to_png(spec))

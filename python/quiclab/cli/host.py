@@ -12,7 +12,7 @@ from typing import Annotated, Self
 import typer
 
 from quiclab._base.files import write_atomically
-from quiclab._base.libraries import check_libraries
+from quiclab._base.libraries import check_scipy
 from quiclab._base.progress import CountProgress
 from quiclab.cli.lane import AdapterOption
 from quiclab.cli.output import ForceOption, check_new, show_written
@@ -41,7 +41,7 @@ def host_command(
     force: ForceOption = False,
 ) -> None:
     """Carry out `quiclab kernel host`."""
-    check_libraries("`quiclab kernel host`", "scipy")
+    check_scipy("`quiclab kernel host`")
     if out is not None:
         check_new(out, force, adapters or ())
     lane = Lane(adapters=tuple(adapters or ()))

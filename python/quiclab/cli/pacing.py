@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from quiclab._base.files import write_atomically
-from quiclab._base.libraries import check_libraries
 from quiclab._base.progress import BeatingProgress, ReadingProgress
 from quiclab.analysis import pacing
 from quiclab.analysis.pacing import table
@@ -87,7 +86,6 @@ def analyse_command(
     if out is not None:
         if out.suffix not in (".html", ".htm"):
             raise unexpected("--out", "a file name that ends with `.html`", out)
-        check_libraries("the report of `quiclab pacing analyse`")
         check_new(out, force, [*files, *(keys or ())])
     with ReadingProgress("reading") as progress:
         found = pacing.analyse(files, settings, keys or (), flows=flows, progress=progress)

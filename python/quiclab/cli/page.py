@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from quiclab._base.files import write_atomically
-from quiclab._base.libraries import check_libraries
 from quiclab._base.native import MAX_SEED
 from quiclab._base.progress import CountProgress
 from quiclab.cli.output import ForceOption, check_new
@@ -53,10 +52,7 @@ def page_command(
 ) -> None:
     """Carry out `quiclab page`."""
     target = out or Path(f"page-{file.stem}.html")
-    if as_json and out is None:
-        check_libraries("`quiclab page`", "scipy")
-    else:
-        check_libraries("the report of `quiclab page`")
+    if out is not None or not as_json:
         check_new(target, force, [file, network])
     uses = [use for use in replay.TLS_USES if use == tls]
     if not uses:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quiclab._base.files import compress_file, read_text, write_atomically, write_parquet
-from quiclab._base.libraries import check_libraries
 from quiclab._base.native import MAX_SEED, build_id, extension, resolve_file
 from quiclab._base.plugins import function_names
 from quiclab._base.progress import RunProgress
@@ -84,7 +83,6 @@ def run_command(
             raise RequestError("--seeds and --out contradict each other; `quiclab sweep` stores the runs of many seeds")
         if compress or force:
             raise RequestError(f"{'--compress' if compress else '--force'} requires --out, which contradicts --seeds")
-        check_libraries("`quiclab run --seeds`", "scipy")
         from quiclab.cli.repeated import run_many  # noqa: PLC0415 - the machinery of sweeps, for this option only
 
         run_many(file, seed, seeds, parse_sets(sets), kernel, as_json=as_json)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from quiclab._base.libraries import check_libraries
 from quiclab.cli.output import show_written
 from quiclab.cli.study_group import for_each
 from quiclab.cli.study_options import NameArgument, OutOption
@@ -19,7 +18,6 @@ from quiclab.study.registry import find_all
 
 def package_command(name: NameArgument, out: OutOption = RESULTS, as_json: JsonOption = False) -> None:
     """Carry out `quiclab study package`."""
-    check_libraries("`quiclab study package`")
 
     def action(study: Study) -> None:
         evaluation = Evaluation(study, out)

@@ -7,7 +7,6 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quiclab._base.libraries import check_libraries
 from quiclab._base.progress import BeatingProgress
 from quiclab.cli.output import show_written
 from quiclab.cli.study_group import for_each, say_builds
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 def report_command(name: NameArgument, out: OutOption = RESULTS, as_json: JsonOption = False) -> None:
     """Carry out `quiclab study report`."""
-    check_libraries("`quiclab study report`")
 
     def action(study: Study) -> None:
         evaluation = Evaluation(study, out)

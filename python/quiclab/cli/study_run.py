@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quiclab._base.libraries import check_libraries
 from quiclab.cli.application import with_groups
 from quiclab.cli.output import ForceOption, check_new, show_written
 from quiclab.cli.study_decide import MaxRunsOption, check_complete, say, told
@@ -60,7 +59,6 @@ def run_command(
 ) -> None:
     """Carry out `quiclab study run`."""
     name = request.study
-    check_libraries("`quiclab study run`", "scipy")
     precision = None if adaptive in (None, VERDICTS) else share_of("--adaptive", adaptive)
     outcomes = run_all(request, jobs, executor, out)
     if adaptive is not None and not any(outcome.failed for outcome in outcomes.values()):
@@ -120,7 +118,6 @@ def merge_command(
 ) -> None:
     """Carry out `quiclab study merge`."""
     request, plans = read_plans(file)
-    check_libraries("`quiclab study merge`", "scipy")
     outcomes: dict[str, Outcome] = {}
 
     def action(study: Study) -> None:

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from quiclab._base.libraries import check_libraries
 from quiclab.cli.application import with_groups
 from quiclab.cli.lane import LaneOptions
 from quiclab.cli.sweep_plan import DistributionOption, OutOption, PlanOptions, report_failures, show_results
@@ -67,7 +66,6 @@ def run_command(
         else:
             show.metrics([(row["name"], row["unit"], row["meaning"]) for row in rows])
         return
-    check_libraries("`quiclab sweep`")
     plan = options.plan(lane.chosen())
     precision = None if adaptive is None else share_of("--adaptive", adaptive)
     directory = out or Path("results") / "sweeps" / plan.file.stem

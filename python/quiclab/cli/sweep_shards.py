@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from quiclab._base.libraries import check_libraries
 from quiclab.cli.application import with_groups
 from quiclab.cli.output import ForceOption, check_new, show_written
 from quiclab.cli.sweep_plan import DistributionOption, OutOption, PlanOptions, show_results
@@ -31,7 +30,6 @@ def plan_command(
     force: ForceOption = False,
 ) -> None:
     """Carry out `quiclab sweep plan`."""
-    check_libraries("`quiclab sweep plan`", "scipy")
     plan = options.plan()
     file = to or plan.file.with_suffix(".plan.json")
     check_new(file, force, [plan.file], "--to")
@@ -52,7 +50,6 @@ def merge_command(
     plan = plan_file.plan_of(shards.read_plan(file, plan_file.KIND)[1])
     directory = out or Path("results") / "sweeps" / plan.file.stem
     check_directory(directory)
-    check_libraries("`quiclab sweep merge`")
     store = Store(directory)
     if plan_file.has_changed(plan):
         changed = f"{plan.file} has changed since the plan was written"

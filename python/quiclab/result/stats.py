@@ -7,7 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from quiclab._base.libraries import np, special
+from quiclab._base.libraries import np
+from quiclab._base.native import extension
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,8 +76,16 @@ def summarise(values: ArrayLike) -> Summary:
 
 def _t(freedom: ArrayLike) -> Array:
     """Return the quantile of Student's t for the 95 % interval."""
-    quantile = np.float64(0.5 + CONFIDENCE / 2)
-    return np.asarray(special.stdtrit(np.asarray(freedom, dtype=np.float64), quantile), dtype=np.float64)
+    numbers = np.asarray(freedom, dtype=np.float64)
+    quantiles = extension().student_t_quantile(numbers.ravel().tolist(), 0.5 + CONFIDENCE / 2)
+    return np.asarray(quantiles, dtype=np.float64).reshape(numbers.shape)
+
+
+def _two_sided(freedom: ArrayLike, t: ArrayLike) -> Array:
+    """Return the probability that the absolute value of Student's t is at least that of `t`."""
+    numbers, values = np.broadcast_arrays(np.asarray(freedom, dtype=np.float64), -np.abs(t))
+    tails = extension().student_t_cdf(numbers.ravel().tolist(), values.ravel().tolist())
+    return 2.0 * np.asarray(tails, dtype=np.float64).reshape(numbers.shape)
 
 
 def half_width(summary: Summary) -> float:
@@ -176,7 +185,7 @@ def t_test_p(differences: Summary) -> float:
     """
     if not differences.std:
         return float(differences.mean == 0.0)
-    return float(2.0 * special.stdtr(differences.n - 1, -abs(differences.mean) / differences.standard_error))
+    return float(_two_sided(differences.n - 1, differences.mean / differences.standard_error))
 
 
 SIGNIFICANT = 0.01
@@ -188,7 +197,7 @@ IDENTICAL = 1e-12
 def welch_p(first: Summary, second: Summary) -> float:
     """Return the two-sided p-value of Welch's unequal-variance t-test for the difference of two means.
 
-    As `scipy.stats.ttest_ind_from_stats(..., equal_var=False)`, without the second that its module takes to load.
+    As `scipy.stats.ttest_ind_from_stats(..., equal_var=False)`.
 
     Parameters
     ----------
@@ -227,7 +236,7 @@ def welch_p_values(first: Side, second: Side) -> Array:
     same = (std <= IDENTICAL * np.abs(mean)) & (other_std <= IDENTICAL * np.abs(other_mean))
     with np.errstate(divide="ignore", invalid="ignore"):
         freedom = variance**2 / (squares**2 / (n - 1) + other_squares**2 / (other_n - 1))
-        p: Array = 2.0 * special.stdtr(freedom, -np.abs(mean - other_mean) / np.sqrt(variance))
+        p = _two_sided(freedom, (mean - other_mean) / np.sqrt(variance))
     return np.where(same, math.nan, p)
 
 

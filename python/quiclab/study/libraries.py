@@ -1,5 +1,5 @@
 """Large libraries for modules of studies: they are loaded at first use, because a list of studies loads all modules."""
 
-from quiclab._base.libraries import alt, np, pl, special
+from quiclab._base.libraries import alt, np, pl
 
-__all__ = ["alt", "np", "pl", "special"]
+__all__ = ["alt", "np", "pl"]

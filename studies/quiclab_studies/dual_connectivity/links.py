@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from quiclab.study.libraries import np, special
+from quiclab.study.libraries import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,8 +92,13 @@ def jitter_hold_s(deviation_s: float, rate_packets_per_s: float) -> float:
     low, high = 0.0, reach
     for _ in range(16):
         z = (low + high) / 2
-        low, high = (z, high) if float(special.log_ndtr(z + steps).sum()) < -math.log(2.0) else (low, z)
+        low, high = (z, high) if _log_probability(z + steps) < -math.log(2.0) else (low, z)
     return deviation_s * low
+
+
+def _log_probability(deviations: Floats) -> float:
+    """Return the logarithm of the probability that independent normal variables are all below as many deviations."""
+    return sum(math.log(0.5 * math.erfc(-z / math.sqrt(2.0))) for z in deviations.tolist())
 
 
 def split_bound_packets_per_s(links: list[Link]) -> float:

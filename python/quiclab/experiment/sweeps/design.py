@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from quiclab._base.libraries import np, pl, qmc
+from quiclab._base.libraries import check_scipy, np, pl, qmc
 from quiclab.errors import RequestError, unexpected, unknown
 from quiclab.experiment.sweeps.factors import Cell, Factor, Level, check_apart, parse
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 Setting: TypeAlias = tuple[Level, ...]
 """One level of each factor."""
 
-#: Random designs, and their classes in scipy.stats.qmc.
-SAMPLERS: Final = {"lhs": "LatinHypercube", "sobol": "Sobol"}
+#: Random designs: Latin hypercubes, and Sobol' sequences.
+SAMPLES: Final = ("lhs", "sobol")
 #: Seed of random designs.
 SEED: Final = 1
 MAX_SETTINGS: Final = 1_000_000
-_SAMPLE: Final = re.compile(rf"({'|'.join(SAMPLERS)}):([0-9]+)")
+_SAMPLE: Final = re.compile(rf"({'|'.join(SAMPLES)}):([0-9]+)")
 
 
 @dataclass(frozen=True)
@@ -220,6 +220,26 @@ def _points(factors: Sequence[Factor], sample: str) -> np.ndarray:
         raise unexpected("--sample", "a power of 2 after sobol, whose points are balanced then", sample)
     if not factors:
         raise RequestError("--sample needs a factor: --vary PATH=A..B")
-    sampler: Any = getattr(qmc, SAMPLERS[found[1]])(d=len(factors), rng=SEED)
-    points: np.ndarray = sampler.random(count)
+    if found[1] == "lhs":
+        return latin_hypercube(len(factors), count)
+    check_scipy("--sample sobol:N")
+    points: np.ndarray = qmc.Sobol(d=len(factors), rng=SEED).random(count)
     return points
+
+
+def latin_hypercube(factors: int, count: int) -> np.ndarray:
+    """Return points of which each factor has one in each of `count` equal parts of 0 to 1, paired at random.
+
+    As `scipy.stats.qmc.LatinHypercube` (McKay et al. 1979).
+
+    Returns
+    -------
+    np.ndarray
+        Shape (count, factors).
+    """
+    generator = np.random.default_rng(SEED)
+    offsets = generator.uniform(size=(count, factors))
+    parts = np.tile(np.arange(1, count + 1), (factors, 1))
+    for row in parts:
+        generator.shuffle(row)
+    return (parts.T - offsets) / count
