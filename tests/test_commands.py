@@ -369,6 +369,17 @@ def test_shells_complete_commands_and_options() -> None:
     assert {"--seed", "--seeds", "--set"} == set(complete("quiclab run --se"))
 
 
+def test_shells_complete_names_and_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert complete("quiclab study report pacing/acks") == ["pacing/acks"]
+    assert complete("quiclab stack show quin") == ["quinn"]
+    assert complete("quiclab path show 5g-h") == ["5g-handover"]
+    assert complete("quiclab scenario new single_l") == ["single_link"]
+    assert complete("quiclab sweep x.toml --metric goodput,los") == ["goodput,lost"]
+    assert complete("quiclab run x.toml --set links.") == []
+    monkeypatch.chdir(ROOT)
+    assert complete("quiclab run scenarios/single_link.toml --set links.down1.ra") == ["links.down1.rate"]
+
+
 def test_kernel_lane_options_have_a_section_of_their_own(capsys: Captured) -> None:
     for command in (["run"], ["sweep"]):
         assert cli.invoke([*command, "-h"]) == 0

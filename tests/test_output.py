@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from quiclab import cli, result
 from quiclab._base import files, libraries
 from quiclab.cli import run as run_commands
 from quiclab.cli.output import check_new, check_no_input, claim_directory, publish
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import RequestError
 from quiclab.result import RunResult
 from test_trace_import import row, written
 
@@ -514,12 +513,14 @@ def test_names_of_files_say_what_they_show() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["kernel", "host"], ["sweep", "small.toml", *SWEEP, "--sample", "sobol:4"]], ids=lambda value: value[0]
+    "arguments",
+    [["kernel", "host"], ["sweep", "small.toml", *SWEEP, "--sample", "sobol:4"]],
+    ids=lambda value: value[0],
 )
 def test_what_needs_scipy_says_so_before_any_work(
     arguments: list[str], small: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    monkeypatch.setattr(libraries, "find_spec", lambda name: None)
+    monkeypatch.setattr(libraries, "find_spec", lambda _: None)
     monkeypatch.chdir(small.parent)
     before = sorted(path.name for path in small.parent.iterdir())
     assert invoke(*arguments) == 1

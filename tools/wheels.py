@@ -4,9 +4,9 @@
     make wheels TARGETS=aarch64-apple-darwin     # for one of them
     python tools/wheels.py --native              # for machines like this one, by its own compiler
 
-zig compiles and links for other platforms, with Rust's own libraries (`rustup target add TARGET`). A wheel for Linux has
-the program of the kernel lane, quiclab-live, linked statically. Each has the list of all crates in it (CycloneDX, PEP
-770).
+zig compiles and links for other platforms, with Rust's own libraries (`rustup target add TARGET`). A wheel for Linux
+has the program of the kernel lane, quiclab-live, linked statically. Each has the list of all crates in it (CycloneDX,
+PEP 770).
 """
 
 from __future__ import annotations

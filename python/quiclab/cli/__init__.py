@@ -22,6 +22,7 @@ try:  # loading takes time; Ctrl-C during it also gives a one-line message
 
     from quiclab._base import termination
     from quiclab._base.native import build_id, extension
+    from quiclab.cli import completion
     from quiclab.cli.application import Application, RunByDefault, UsageError, about_usage
     from quiclab.cli.commands import COMMANDS, GROUPS, Part
     from quiclab.errors import QuiclabError, RequestError
@@ -73,8 +74,8 @@ def add(app: typer.Typer, name: str, part: Part, *, loaded: bool) -> None:
 def first_words(given: Sequence[str]) -> Sequence[str]:
     """Return the words that name a command: of the command line, or of one that a shell wants to be completed."""
     words = list(given)
-    if "_QUICLAB_COMPLETE" in os.environ:  # words of bash; of zsh and fish
-        words = (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()[1:]
+    if "_QUICLAB_COMPLETE" in os.environ:
+        words = completion.typed()
     while words and words[0].startswith("-"):
         del words[0]
     return [word for word in words[:3] if word != "--"][:2]

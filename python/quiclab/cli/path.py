@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from quiclab.cli import completion
 from quiclab.cli.figure import write_figure
 from quiclab.cli.output import ForceOption
 from quiclab.cli.values import JsonOption
@@ -30,7 +31,7 @@ def list_command(as_json: JsonOption = False) -> None:
 
 
 def show_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a path.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a path.", autocompletion=completion.paths)],
     as_json: JsonOption = False,
     picture: Annotated[
         Path | None,

@@ -14,6 +14,7 @@ import typer
 
 from quiclab._base.files import GZIP, compress_file, reported
 from quiclab._base.native import extension, resolve_file
+from quiclab.cli import completion
 from quiclab.cli.output import MAX_LISTED, ForceOption, beside, check_new, show_written
 from quiclab.cli.values import JsonOption, SetOption, parse_sets
 from quiclab.errors import RequestError, unexpected, unknown
@@ -99,7 +100,13 @@ def scenario_list(as_json: JsonOption = False) -> None:
 
 def scenario_new(
     name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="Example of `quiclab scenario list`.", show_default="a template")
+        str,
+        typer.Argument(
+            metavar="[NAME]",
+            help="Example of `quiclab scenario list`.",
+            show_default="a template",
+            autocompletion=completion.examples,
+        ),
     ] = "",
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File to write, with the files that an example names beside it.")
@@ -171,7 +178,8 @@ def stack_list(as_json: JsonOption = False) -> None:
 
 
 def stack_show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a stack.")], as_json: JsonOption = False
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a stack.", autocompletion=completion.stacks)],
+    as_json: JsonOption = False,
 ) -> None:
     """Carry out `quiclab stack show`."""
     stacks = {stack["name"]: stack for stack in catalogue()}

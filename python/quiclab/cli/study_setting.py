@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quiclab._base.native import extension
+from quiclab.cli import completion
 from quiclab.cli.study_group import ONLY, SeedOption, parse_only
 from quiclab.cli.values import JsonOption
 from quiclab.errors import RequestError, not_one_of
@@ -23,7 +24,12 @@ if TYPE_CHECKING:
     from quiclab.study import Study
     from quiclab.study.plan import FirstRun
 
-StudyArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a study of a group: validation/blind.")]
+StudyArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="Study, or a study of a group: validation/blind.", autocompletion=completion.studies
+    ),
+]
 SettingOption = Annotated[
     list[str] | None,
     typer.Option("--only", parser=ONLY.checked, metavar="KEY=VALUE", help="The setting; may be repeated."),

@@ -12,6 +12,7 @@ import typer
 
 from quiclab._base.files import read_text
 from quiclab._base.native import MAX_SEED
+from quiclab.cli import completion
 from quiclab.cli.values import SetOption, integer, parse_sets
 from quiclab.errors import QuiclabError, RequestError, unexpected
 from quiclab.experiment.sweeps import Plan
@@ -50,13 +51,19 @@ class PlanOptions:
         list[str] | None,
         typer.Option(
             metavar="PATH=VALUES",
+            autocompletion=completion.fields,
             help="A factor: values joined by commas, or a range such as 10..200:log5 (5 values at equal ratios) or "
             "10..50:lin5. `*` in a path stands for any name. Several factors are combined.",
         ),
     ] = None
     zipped: Annotated[
         list[str] | None,
-        typer.Option("--zip", metavar="PATH=VALUES", help="Factors that change together: first with first."),
+        typer.Option(
+            "--zip",
+            metavar="PATH=VALUES",
+            help="Factors that change together: first with first.",
+            autocompletion=completion.fields,
+        ),
     ] = None
     sample: Annotated[
         str | None,
@@ -72,7 +79,12 @@ class PlanOptions:
         int, typer.Option(parser=integer(0, MAX_SEED - MAX_SEEDS), metavar="N", help="Seed of the first run.")
     ] = 1
     metric: Annotated[
-        str, typer.Option(metavar="A,B", help="What is measured: names of --list-metrics, or paths in a result.")
+        str,
+        typer.Option(
+            metavar="A,B",
+            help="What is measured: names of --list-metrics, or paths in a result.",
+            autocompletion=completion.metrics,
+        ),
     ] = "goodput"
     keep: Annotated[
         str,

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from quiclab.cli import completion
 from quiclab.errors import RequestError, expected_got, shown, unexpected
 from quiclab.scenario import quantity
 
@@ -58,7 +59,13 @@ class KeyAndValue:
 SET = KeyAndValue("--set", "PATH=VALUE", "bearers.dc.batch_packets=200")
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", parser=SET.checked, metavar="PATH=VALUE", help=f"Change a value, such as {SET.example}."),
+    typer.Option(
+        "--set",
+        parser=SET.checked,
+        metavar="PATH=VALUE",
+        help=f"Change a value, such as {SET.example}.",
+        autocompletion=completion.fields,
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ExecutorOption = Annotated[str, typer.Option(metavar="processes|ray|ray://HOST:PORT", help="Where runs are made.")]

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from quiclab._base.progress import BeatingProgress
+from quiclab.cli import completion
 from quiclab.cli.study_group import listed, say_builds
 from quiclab.cli.study_options import EnginesOption, OutOption
 from quiclab.cli.values import JsonOption
@@ -25,7 +26,10 @@ from quiclab.study.registry import find_all
 
 
 def verify_command(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Study or group (default: all).")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Study or group (default: all).", autocompletion=completion.studies),
+    ] = None,
     as_json: JsonOption = False,
     engines: EnginesOption = "default",
     out: OutOption = RESULTS,

@@ -79,7 +79,7 @@ def live_program() -> Path:
     somewhere = str(beside) if os.access(beside, os.X_OK) else found(LIVE_PROGRAM)
     if somewhere is None:
         raise RequestError(
-            f"the program {LIVE_PROGRAM} is missing, which wheels for Linux have: `make setup` of a checkout builds it, "
-            f"or set {LIVE_VARIABLE} to its path"
+            f"the program {LIVE_PROGRAM} is missing, which wheels for Linux have: `make setup` of a checkout builds "
+            f"it, or set {LIVE_VARIABLE} to its path"
         )
     return Path(somewhere).absolute()
