@@ -23,7 +23,7 @@ pub fn reap(pid: Pid, wait: bool) -> Option<(ExitStatus, CpuTime)> {
     let options = if wait { 0 } else { libc::WNOHANG };
     loop {
         let mut status = 0;
-        let mut usage = ZERO;
+        let mut usage = libc::rusage::default();
         #[expect(
             unsafe_code,
             reason = "neither rustix nor the standard library tells the usage of one child"
@@ -46,27 +46,6 @@ pub fn reap(pid: Pid, wait: bool) -> Option<(ExitStatus, CpuTime)> {
 fn seconds(time: libc::timeval) -> f64 {
     time.tv_sec as f64 + time.tv_usec as f64 / 1e6
 }
-
-const NO_TIME: libc::timeval = libc::timeval { tv_sec: 0, tv_usec: 0 };
-/// Resource usage of zero.
-const ZERO: libc::rusage = libc::rusage {
-    ru_utime: NO_TIME,
-    ru_stime: NO_TIME,
-    ru_maxrss: 0,
-    ru_ixrss: 0,
-    ru_idrss: 0,
-    ru_isrss: 0,
-    ru_minflt: 0,
-    ru_majflt: 0,
-    ru_nswap: 0,
-    ru_inblock: 0,
-    ru_oublock: 0,
-    ru_msgsnd: 0,
-    ru_msgrcv: 0,
-    ru_nsignals: 0,
-    ru_nvcsw: 0,
-    ru_nivcsw: 0,
-};
 
 #[cfg(test)]
 #[expect(clippy::zombie_processes, reason = "taking their end is what is tested")]
