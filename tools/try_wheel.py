@@ -46,8 +46,10 @@ STEPS: Final = (
         ("results/sweeps/mine/runs.parquet", "results/sweeps/mine/index.html"),
     ),
 )
-#: Packages of an empty Debian beyond the essential ones.
+#: Packages of an empty Debian beyond the smallest that debootstrap makes.
 PACKAGES: Final = "ca-certificates,python3,python3-venv"
+#: With the file systems that each machine and container has.
+CHROOT: Final = 'for name in proc dev; do mount --rbind /$name "$0/$name"; done; exec chroot "$0" "$@"'
 CERTIFICATES: Final = "/etc/ssl/certs/ca-certificates.crt"
 
 
@@ -75,7 +77,7 @@ class Place:
         home = self.inside(self.folder)
         words = [self.inside(word) if isinstance(word, Path) else word for word in command]
         given = {name: value for name, value in os.environ.items() if name in kept or name.startswith("PIP_")}
-        begin = [] if self.top == Path("/") else ["chroot", str(self.top)]
+        begin = [] if self.top == Path("/") else ["unshare", "--mount", "sh", "-c", CHROOT, str(self.top)]
         assigned = [f"{name}={value}" for name, value in (given | {"HOME": home}).items()]
         line = [*begin, "env", "-i", "-C", home, *assigned, *words]
         done = subprocess.run(line, capture_output=True, text=True, check=False)
@@ -107,7 +109,7 @@ def make_root(root: Path) -> None:
     """Make an empty Debian of the release of this machine, which reaches what this machine reaches."""
     release = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)
     print(f"making an empty Debian in {root}", flush=True)
-    options = ["--quiet", "--variant=essential", f"--include={PACKAGES}"]
+    options = ["--quiet", "--variant=minbase", f"--include={PACKAGES}"]
     subprocess.run(["mmdebstrap", *options, release["VERSION_CODENAME"], root], check=True)  # noqa: S607
     for name in ("/etc/resolv.conf", CERTIFICATES):
         shutil.copy(name, root / name[1:])
