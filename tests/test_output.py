@@ -514,7 +514,7 @@ def test_names_of_files_say_what_they_show() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["kernel", "host"], ["sweep", "small.toml", *SWEEP, "--sample", "sobol:4"]],
+    [["kernel", "host", "linux"], ["sweep", "small.toml", *SWEEP, "--sample", "sobol:4"]],
     ids=lambda value: value[0],
 )
 def test_what_needs_scipy_says_so_before_any_work(

@@ -237,7 +237,7 @@ def latin_hypercube(factors: int, count: int) -> np.ndarray:
     np.ndarray
         Shape (count, factors).
     """
-    generator = np.random.default_rng(SEED)
+    (generator,) = np.random.default_rng(SEED).spawn(1)
     offsets = generator.uniform(size=(count, factors))
     parts = np.tile(np.arange(1, count + 1), (factors, 1))
     for row in parts:
