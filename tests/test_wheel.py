@@ -2,22 +2,14 @@
 
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 
-import quiclab
 from quiclab.lane.kernel.programs import found
 
 ROOT = Path(__file__).resolve().parents[1]
 UV = found("uv") or ROOT / ".tools/bin/uv"
-
-
-def test_quiclab_and_its_studies_have_one_version() -> None:
-    manifests = [tomllib.loads((ROOT / name).read_text()) for name in ("pyproject.toml", "studies/pyproject.toml")]
-    assert [manifest["project"]["version"] for manifest in manifests] == [quiclab.__version__] * 2
-    assert f"quiclab-studies=={quiclab.__version__}" in manifests[0]["project"]["dependencies"]
 
 
 @pytest.mark.slow
