@@ -232,7 +232,7 @@ version: .venv/.synced ## set the version of the next release everywhere (VERSIO
 
 .PHONY: release-check
 release-check: .venv/.synced ## whether changelog, versions, tag and checkout are those of a release, and what differs
-	$(RUN)/python tools/release.py check --release
+	$(RUN)/python tools/release.py check --release $(if $(TAG),--tag "$(TAG)")
 
 .PHONY: lock
 lock: $(UV) ## renew Cargo.lock and uv.lock within the ranges of the manifests
