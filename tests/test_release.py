@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import tomllib
@@ -110,6 +111,16 @@ def test_the_citation_has_the_licence_and_the_authors() -> None:
     assert " OR ".join(citation["license"]) == project["license"]
     licence = (ROOT / "LICENSE-MIT").read_text(encoding="utf-8")
     assert all(author["name"].removeprefix("The ") in licence for author in citation["authors"])
+
+
+def test_the_paper_cites_what_it_lists() -> None:
+    text, entries = ((ROOT / "paper" / name).read_text(encoding="utf-8") for name in ("paper.md", "paper.bib"))
+    assert set(re.findall(r"@(\w+)[;\]]", text)) == set(re.findall(r"^@\w+\{(\w+),", entries, flags=re.M))
+    heading = yaml.safe_load(text.split("---\n")[1])
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert [author["name"] for author in heading["authors"]] == [author["name"] for author in citation["authors"]]
+    # results are on pages that are generated
+    assert re.findall(r"\d+(?:\.\d+)? ?(?:%|[MG]bit/s|ms|packets)", text) == []
 
 
 def test_a_release_that_computes_the_same_uses_stored_runs() -> None:
