@@ -18,7 +18,7 @@ WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
 FORMS = sorted(set((GITHUB / "ISSUE_TEMPLATE").glob("*.yml")) - {GITHUB / "ISSUE_TEMPLATE/config.yml"})
 CONTAINER = ROOT / ".devcontainer/devcontainer.json"
 #: Targets that other work brings.
-AWAITED = {"site"}
+AWAITED = {"site", "gallery"}
 TARGETS = {
     target
     for makefile in ("Makefile", "tunnel/tunnel.mk")
