@@ -223,6 +223,11 @@ wheel: setup ## the wheels of quiclab and of its studies, in dist; then: python 
 	VIRTUAL_ENV=$(CURDIR)/.venv $(RUN)/maturin build --quiet --release --out dist
 	$(UV) build --quiet --wheel --package quiclab-studies --out-dir dist
 
+.PHONY: lock
+lock: $(UV) ## renew Cargo.lock and uv.lock within the ranges of the manifests
+	cargo update
+	$(UV) lock --upgrade --python $(PYTHON)
+
 .PHONY: version
 version: .venv/.synced ## set the version of the next release everywhere (VERSION=0.2.0), build it, and renew the documents that show it
 	@[[ -n "$${VERSION:-}" ]] || { echo 'VERSION: expected three numbers, such as `make version VERSION=0.2.0`, got nothing' >&2; exit 2; }
@@ -233,11 +238,6 @@ version: .venv/.synced ## set the version of the next release everywhere (VERSIO
 .PHONY: release-check
 release-check: .venv/.synced ## whether changelog, versions, tag and checkout are those of a release, and what differs
 	$(RUN)/python tools/release.py check --release $(if $(TAG),--tag "$(TAG)")
-
-.PHONY: lock
-lock: $(UV) ## renew Cargo.lock and uv.lock within the ranges of the manifests
-	cargo update
-	$(UV) lock --upgrade --python $(PYTHON)
 
 .PHONY: clean
 clean: ## remove everything built (results stay)
