@@ -235,6 +235,17 @@ lock: $(UV) ## renew Cargo.lock and uv.lock within the ranges of the manifests
 	cargo update
 	$(UV) lock --upgrade --python $(PYTHON)
 
+.PHONY: version
+version: .venv/.synced ## set the version of the next release everywhere (VERSION=0.2.0), build it, and renew the documents that show it
+	@[[ -n "$${VERSION:-}" ]] || { echo 'VERSION: expected three numbers, such as `make version VERSION=0.2.0`, got nothing' >&2; exit 2; }
+	$(RUN)/python tools/release.py set "$$VERSION"
+	$(MAKE) setup
+	$(RUN)/python tools/document_sessions.py docs/transports.md --write
+
+.PHONY: release-check
+release-check: .venv/.synced ## whether changelog, versions, tag and checkout are those of a release, and what differs
+	$(RUN)/python tools/release.py check --release $(if $(TAG),--tag "$(TAG)")
+
 .PHONY: clean
 clean: ## remove everything built (results stay)
 	rm -rf target .venv .tools

@@ -8,7 +8,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import yaml
 
 import quiclab
 from conftest import ROOT, documents, has_stack, tool
@@ -273,12 +272,3 @@ def test_the_description_of_the_package_needs_no_repository() -> None:
     assert opening in (ROOT / "README.md").read_text(encoding="utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["readme"] == "python/README.md"
-
-
-def test_the_citation_has_the_version_of_the_package() -> None:
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert str(citation["version"]) == project["version"]
-    assert " OR ".join(citation["license"]) == project["license"]
-    licence = (ROOT / "LICENSE-MIT").read_text(encoding="utf-8")
-    assert all(author["name"].removeprefix("The ") in licence for author in citation["authors"])

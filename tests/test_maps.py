@@ -45,6 +45,10 @@ COMMON_NAMES = {"Cargo.toml", "clippy.toml"}
 ELSEWHERE = {
     "README.md": {"mine.toml": "written by the reader"},
     "docs/adapters.md": {"transfer.*": "written by the reader"},
+    "docs/bring-your-own.md": {
+        **dict.fromkeys(("mine.toml", "measured.csv", "own_control.py", "own_stack.py"), "written by the reader"),
+        **dict.fromkeys(("questions/busy.py", "transfer.toml"), "written by the reader"),
+    },
     "docs/browser.md": {"main.page/": "output of a run"},
     "docs/plugins.md": dict.fromkeys(
         ("exchanged.toml", "computed.toml", "my_functions.py", "my_splitter.py"), "written by the reader"

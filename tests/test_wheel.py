@@ -3,22 +3,28 @@
 import os
 import subprocess
 import sys
-import tomllib
+import tarfile
 from pathlib import Path
 
 import pytest
 
-import quiclab
 from quiclab.lane.kernel.programs import found
 
 ROOT = Path(__file__).resolve().parents[1]
 UV = found("uv") or ROOT / ".tools/bin/uv"
 
 
-def test_quiclab_and_its_studies_have_one_version() -> None:
-    manifests = [tomllib.loads((ROOT / name).read_text()) for name in ("pyproject.toml", "studies/pyproject.toml")]
-    assert [manifest["project"]["version"] for manifest in manifests] == [quiclab.__version__] * 2
-    assert f"quiclab-studies=={quiclab.__version__}" in manifests[0]["project"]["dependencies"]
+@pytest.mark.skipif(found("cargo") is None, reason="cargo is not installed")
+def test_the_source_distribution_has_every_manifest_that_cargo_reads(tmp_path: Path) -> None:
+    maturin = Path(sys.executable).parent / "maturin"
+    subprocess.run([str(maturin), "sdist", "--out", str(tmp_path)], cwd=ROOT, check=True, timeout=600)
+    (archive,) = tmp_path.glob("quiclab-*.tar.gz")
+    with tarfile.open(archive) as content:
+        content.extractall(tmp_path, filter="data")
+    command = ["cargo", "metadata", "--offline", "--format-version", "1", "--quiet"]
+    folder = tmp_path / archive.name.removesuffix(".tar.gz")
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow

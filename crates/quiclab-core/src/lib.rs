@@ -78,3 +78,8 @@ pub use time::{Duration, Time};
 pub use topology::{MAX_PATHS, Node, Selector, Target, Topology, WireError};
 pub use units::{ByteCount, DataRate, Probability};
 pub use warm_start::{SavedTcpMetrics, WarmStart};
+
+/// The example of README.md, which is tested as it stands.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -14,11 +14,9 @@
 
 use serde::{Serialize, Serializer};
 use std::fmt::{self, Display, Formatter};
-use strum::{IntoStaticStr, VariantArray};
 
 /// A computation that a plugin can replace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray)]
-#[strum(serialize_all = "snake_case", prefix = "compute.")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     /// Congestion window of a path in bytes, before each packet.
     CongestionWindow,
@@ -63,8 +61,7 @@ pub struct OperationInfo {
 }
 
 /// Position of a function relative to an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Anchor {
     /// Receives the inputs, and returns nothing.
     Before,
@@ -77,14 +74,28 @@ pub enum Anchor {
 impl Anchor {
     /// Name in scenarios.
     #[must_use]
-    pub fn name(self) -> &'static str {
-        self.into()
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Before => "before",
+            Self::Replace => "replace",
+            Self::After => "after",
+        }
     }
 }
 
 impl Operation {
     /// All operations, in the order of [`OPERATIONS`].
-    pub const ALL: &'static [Self] = Self::VARIANTS;
+    pub const ALL: &'static [Self] = &[
+        Self::CongestionWindow,
+        Self::PacingRate,
+        Self::PacketThreshold,
+        Self::ProbeTimeout,
+        Self::AckDelay,
+        Self::RttSample,
+        Self::DatagramMayLeave,
+        Self::Path,
+        Self::Stream,
+    ];
 
     /// Prefix of the names of operations: it distinguishes them from options, of which some have the same
     /// name.
@@ -92,8 +103,18 @@ impl Operation {
 
     /// Name in scenarios.
     #[must_use]
-    pub fn name(self) -> &'static str {
-        self.into()
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CongestionWindow => "compute.congestion_window",
+            Self::PacingRate => "compute.pacing_rate",
+            Self::PacketThreshold => "compute.packet_threshold",
+            Self::ProbeTimeout => "compute.probe_timeout",
+            Self::AckDelay => "compute.ack_delay",
+            Self::RttSample => "compute.rtt_sample",
+            Self::DatagramMayLeave => "compute.datagram_may_leave",
+            Self::Path => "compute.path",
+            Self::Stream => "compute.stream",
+        }
     }
 
     /// The operation with this name.
@@ -305,6 +326,7 @@ mod tests {
             assert_eq!(names.len(), operation.info().inputs.len(), "{operation}");
             assert!(!names.contains("result"), "after a computation its result has this name");
         }
+        assert_eq!(Operation::ALL.len(), OPERATIONS.len());
         assert_eq!(Operation::find("congestion_window"), None);
     }
 
