@@ -221,12 +221,11 @@ endif
 	UV_PROJECT_ENVIRONMENT=.tools/wheels $(UV) sync --quiet --locked --only-group wheels --python $(PYTHON)
 	@touch $@
 
-# of tools/wheels.py; none: all
-TARGETS ?=
+PROCESSORS ?= x86_64 aarch64
 .PHONY: wheels
-wheels: .tools/wheels/.synced | toolchain ## what is published, in dist: wheels for all platforms (or TARGETS), sources, the studies; then: python tools/try_wheel.py
+wheels: .tools/wheels/.synced | toolchain ## what is published, in dist: wheels for Linux on PROCESSORS, sources, the studies; then: python tools/try_wheel.py
 	rm -f dist/quiclab*
-	.tools/wheels/bin/python tools/wheels.py $(TARGETS)
+	.tools/wheels/bin/python tools/wheels.py $(PROCESSORS)
 	.tools/wheels/bin/maturin sdist --quiet --out dist
 	$(UV) build --quiet --package quiclab-studies --out-dir dist
 
