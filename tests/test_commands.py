@@ -21,8 +21,8 @@ from quiclab.cli import verify
 from quiclab.cli.application import GivenPath
 from quiclab.cli.commands import COMMANDS, GROUPS, Group, Part
 from quiclab.report.percentiles import percentiles, waits_ms
-from quiclab.report.summary import text
 from quiclab.result import formats
+from quiclab.result.tables import text
 from quiclab.study import registry
 
 Captured = pytest.CaptureFixture[str]

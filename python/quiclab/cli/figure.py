@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from quiclab._base.files import write_atomically
 from quiclab._base.libraries import check_libraries
 from quiclab.cli.output import check_new
-from quiclab.errors import unexpected
 from quiclab.report import figures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
+
+
+FigureOption = Annotated[
+    Path | None,
+    typer.Option("--figure", metavar="FILE.svg|.png|.pdf", help="Also draw it into this file."),
+]
 
 
 def write_figure(
     file: Path, specification: Callable[[], Mapping[str, Any]], force: bool, inputs: Iterable[Path] = ()
 ) -> None:
-    """Draw a figure into a file, as SVG or PNG by its suffix.
+    """Draw a figure into a file, as SVG, PNG or PDF by its suffix.
 
     Parameters
     ----------
@@ -34,9 +41,7 @@ def write_figure(
     RequestError
         If the suffix is another one, a library is missing, or the file may not be written.
     """
-    if file.suffix not in (".svg", ".png"):
-        raise unexpected("--figure", "a file name that ends with `.svg` or `.png`", file)
+    figures.check_format(file, "--figure")
     check_libraries("`--figure`")
     check_new(file, force, inputs, "--figure")
-    spec = specification()
-    write_atomically(file, figures.to_svg(spec).encode() if file.suffix == ".svg" else figures.to_png(spec))
+    write_atomically(file, figures.in_format(specification(), file))

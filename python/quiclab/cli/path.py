@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from quiclab.cli.figure import write_figure
+from quiclab.cli.figure import FigureOption, write_figure
 from quiclab.cli.output import ForceOption
 from quiclab.cli.values import JsonOption
 from quiclab.report import show
@@ -32,10 +31,7 @@ def list_command(as_json: JsonOption = False) -> None:
 def show_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a path.")],
     as_json: JsonOption = False,
-    picture: Annotated[
-        Path | None,
-        typer.Option("--figure", metavar="FILE.svg|FILE.png", help="Also draw a minute of the path into this file."),
-    ] = None,
+    picture: FigureOption = None,
     force: ForceOption = False,
 ) -> None:
     """Carry out `quiclab path show`."""

@@ -10,12 +10,12 @@ from typing import Annotated
 import typer
 
 from quiclab._base.native import MAX_SEED
-from quiclab.cli.figure import write_figure
+from quiclab.cli.figure import FigureOption, write_figure
 from quiclab.cli.output import ForceOption, check_new, make_directory
 from quiclab.cli.values import JsonOption, bits_per_second, integer, nanoseconds
 from quiclab.errors import RequestError, unexpected
 from quiclab.report import show
-from quiclab.report.summary import text as cell
+from quiclab.result.tables import text as cell
 from quiclab.scenario.tree import to_json
 from quiclab.sources.traces import figure, library, model
 from quiclab.sources.traces.dataset import read_dataset
@@ -74,9 +74,7 @@ def import_command(
 
 def show_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A trace of format csv.")],
-    picture: Annotated[
-        Path | None, typer.Option("--figure", metavar="FILE.svg|FILE.png", help="Also draw the trace into this file.")
-    ] = None,
+    picture: FigureOption = None,
     as_json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
