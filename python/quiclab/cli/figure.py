@@ -13,35 +13,37 @@ from quiclab.cli.output import check_new
 from quiclab.report import figures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
 
 FigureOption = Annotated[
     Path | None,
-    typer.Option("--figure", metavar="FILE.svg|.png|.pdf", help="Also draw it into this file."),
+    typer.Option(
+        "--figure", metavar="FILE.svg|.png|.pdf", help="Also draw the figure (of the first metric) into this file."
+    ),
 ]
 
 
-def write_figure(
-    file: Path, specification: Callable[[], Mapping[str, Any]], force: bool, inputs: Iterable[Path] = ()
-) -> None:
-    """Draw a figure into a file, as SVG, PNG or PDF by its suffix.
+def check_figure(file: Path, force: bool, inputs: Iterable[Path] = ()) -> None:
+    """Check that a figure can be drawn into a file, before the work that it shows.
 
     Parameters
     ----------
     file
         The file.
-    specification
-        Returns the Vega-Lite specification of the figure.
     force, inputs
         As of `check_new`.
 
     Raises
     ------
     RequestError
-        If the suffix is another one, a library is missing, or the file may not be written.
+        If its suffix is no format, a library is missing, or the file may not be written.
     """
     figures.check_format(file, "--figure")
     check_libraries("`--figure`")
     check_new(file, force, inputs, "--figure")
-    write_atomically(file, figures.in_format(specification(), file))
+
+
+def draw_figure(file: Path, specification: Mapping[str, Any]) -> None:
+    """Draw a figure, as Vega-Lite specifies it, into a file that `check_figure` has checked."""
+    write_atomically(file, figures.in_format(specification, file))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Any
 
 import typer
 
-from quiclab.cli.figure import FigureOption, write_figure
+from quiclab.cli.figure import FigureOption, check_figure, draw_figure
 from quiclab.cli.output import ForceOption
 from quiclab.cli.values import JsonOption
 from quiclab.report import show
@@ -37,7 +36,8 @@ def show_command(
     """Carry out `quiclab path show`."""
     path = paths.read(name)
     if picture is not None:
-        write_figure(picture, partial(figure.specification, path), force)
+        check_figure(picture, force)
+        draw_figure(picture, figure.specification(path))
     if as_json:
         links = {link: definition.plain for link, definition in path.links.items()}
         document = {"name": path.name, "description": path.description, "sources": path.sources, "links": links}

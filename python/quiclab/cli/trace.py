@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from quiclab._base.native import MAX_SEED
-from quiclab.cli.figure import FigureOption, write_figure
+from quiclab.cli.figure import FigureOption, check_figure, draw_figure
 from quiclab.cli.output import ForceOption, check_new, make_directory
 from quiclab.cli.values import JsonOption, bits_per_second, integer, nanoseconds
 from quiclab.errors import RequestError, unexpected
@@ -81,7 +80,8 @@ def show_command(
     """Carry out `quiclab trace show`."""
     trace = read(file)
     if picture is not None:
-        write_figure(picture, partial(figure.specification, trace), force, [file])
+        check_figure(picture, force, [file])
+        draw_figure(picture, figure.specification(trace))
     summary(trace, file, as_json)
 
 

@@ -16,7 +16,8 @@ from quiclab.experiment.sweeps.adaptive import most_seeds
 from quiclab.experiment.sweeps.plan import Plan
 from quiclab.experiment.sweeps.session import Session
 from quiclab.report.figures import Plot
-from quiclab.report.sweeps.figure import chart
+from quiclab.report.sweeps.figure import Style, chart
+from quiclab.report.sweeps.labels import Labels
 from quiclab.result.formats import counted
 from quiclab.scenario import Scenario, tree
 
@@ -83,26 +84,32 @@ class SweepResult:
         """Columns of the metrics."""
         return [measure.column for measure in self.tables.plan.measures]
 
-    def plot(self, metric: str | None = None, *, distribution: bool = False) -> Plot:
+    def plot(
+        self, metric: str | None = None, *, kind: str | None = None, labels: Mapping[str, str] | None = None
+    ) -> Plot:
         """Return the figure of a metric.
 
         Parameters
         ----------
         metric
             Its column; the first one by default.
-        distribution
-            Draw the distribution over runs in place of means with intervals; where names vary only.
+        kind
+            `lines`, `map`, `groups`, `rows`, `distribution` or `marks`: see `quiclab.report.sweeps.layout.KINDS`. By
+            default the one that what varies asks for.
+        labels
+            Texts in place of names: of the path of a factor, of `PATH.LEVEL` for one of its levels, of a metric.
 
         Raises
         ------
         RequestError
-            If the sweep has no such metric, or no such figure.
+            If the sweep has no such metric, does not have what the kind needs, or nothing of a name that has a label.
         """
         name = metric or self.metrics[0]
         if name not in self.metrics:
             raise unknown("metric", name, self.metrics, "metric")
         measure = self.tables.plan.measures[self.metrics.index(name)]
-        return Plot(chart(self.tables.plan, self.runs, self.settings, measure, distribution))
+        plan = self.tables.plan
+        return Plot(chart(plan, self.runs, self.settings, measure, Style(kind, Labels.of(plan, labels))))
 
     def __repr__(self) -> str:
         """Say how many runs of how many settings there are, and the metrics."""
