@@ -452,7 +452,7 @@ def test_a_script_needs_no_guard(small: Path, tmp_path: Path) -> None:
     script = tmp_path / "rates.py"
     script.write_text(
         f"import quiclab\nresult = quiclab.sweep({str(small)!r}, {{'links.down1.rate': ['5 Mbit/s', '20 Mbit/s']}})\n"
-        "print(result.runs.height, result.settings.columns[1], '<svg' in result._repr_html_())\n"
+        "print(result.runs.height, result.settings.columns[1], '<svg' in result.plot().to_svg())\n"
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "10 links.down1.rate_mbps True\n"), done.stderr

@@ -215,12 +215,15 @@ def tables() -> frozenset[str]:
 
 def _table(entries: Mapping[str, Any]) -> str:
     """Return a row for each entry of a table, for notebooks; columns are the fields of any of them."""
-    columns = list(dict.fromkeys(name for entry in entries.values() for name in entry))
-    rows = [
-        [name, *(tree.brief(entry[column]) if column in entry else "" for column in columns)]
-        for name, entry in entries.items()
-    ]
+    columns = list(dict.fromkeys(name for entry in entries.values() for name, value in entry.items() if value != {}))
+    rows = [[name, *(_cell(entry.get(column, "")) for column in columns)] for name, entry in entries.items()]
     return notebook.table(["", *columns], rows, left=len(columns) + 1, most=MAX_SHOWN)
+
+
+def _cell(value: Any) -> str:
+    """Write the value of a field; a delay that is constant by its mean alone."""
+    constant = isinstance(value, Mapping) and value.get("distribution") == "constant"
+    return tree.brief(value["mean"] if constant else value)
 
 
 def _read(document: dict[str, Any]) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def _panel(data: pl.DataFrame, metric: str, elements: Sequence[str]) -> Any:
         .mark_line(strokeWidth=1.6, interpolate="step-after")
         .encode(
             x=alt.X("time_s:Q", title="Time [s]", axis=alt.Axis(grid=False)),
-            y=alt.Y("value:Q", title=_title(metric)),
+            y=alt.Y("value:Q", title=_title(metric), axis=alt.Axis(titlePadding=16)),
             color=colours(elements, lines=True),
         )
         .properties(width=WIDTH, height=HEIGHT)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from quiclab._base.files import write_atomically
 from quiclab._base.libraries import alt
@@ -11,6 +11,10 @@ from quiclab.report.figures.theme import LIGHT, check_format, declaration, in_fo
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+
+#: Room around the figure in a notebook, whose font may be wider than the one by which the figure was laid out.
+PADDING: Final = {"left": 24, "right": 12, "top": 6, "bottom": 6}
 
 
 class Plot:
@@ -38,7 +42,7 @@ class Plot:
 
     def to_svg(self) -> str:
         """Return the figure as SVG."""
-        return to_svg(self.to_dict())
+        return to_svg(self.to_dict(), LIGHT | {"padding": PADDING})
 
     def save(self, file: str | Path) -> None:
         """Write the figure as SVG, PNG or PDF.
@@ -64,7 +68,7 @@ class Plot:
         spec = self.to_dict()
         version = alt.SCHEMA_VERSION.partition(".")[0]
         return {
-            "image/svg+xml": to_svg(spec),
+            "image/svg+xml": self.to_svg(),
             f"application/vnd.vegalite.{version}+json": {**spec, "config": LIGHT},
             "text/plain": repr(self),
         }

@@ -12,7 +12,7 @@ from quiclab.experiment.sweeps.factors import plain
 from quiclab.experiment.sweeps.metrics import measures, workloads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from quiclab.experiment.sweeps.factors import Cell, Factor
     from quiclab.experiment.sweeps.metrics import Measure
@@ -40,8 +40,10 @@ class Labels:
         RequestError
             If a name stands for nothing in the sweep, or two levels of a factor have the same text.
         """
+        if not texts:
+            return cls()
         known, found = _names(plan), {}
-        for name, text in (texts or {}).items():
+        for name, text in texts.items():
             if name not in known:
                 raise unknown("name", name, known, "label")
             found[known[name]] = text
@@ -54,9 +56,9 @@ class Labels:
         return labels
 
     @classmethod
-    def read(cls, plan: Plan, options: Iterable[str]) -> Labels:
+    def read(cls, plan: Plan, options: Sequence[str]) -> Labels:
         """Read values of `--label`, each `NAME=TEXT`; as `of`. Levels may contain `=`: the longest name is meant."""
-        known, texts = _names(plan), {}
+        known, texts = _names(plan) if options else {}, {}
         for option in options:
             names = [name for name in known if option.startswith(f"{name}=")]
             if not names and "=" not in option:
