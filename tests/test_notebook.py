@@ -154,8 +154,7 @@ def test_libraries_of_tables_read_results_by_arrow(scenario: quiclab.Scenario, s
 
 
 def test_help_lists_what_is_public_with_a_line_each() -> None:
-    page = pydoc.render_doc(quiclab, renderer=pydoc.plaintext)
-    before, _, _ = page.partition("PACKAGE CONTENTS")
+    before, _, _ = pydoc.plain(pydoc.render_doc(quiclab)).partition("PACKAGE CONTENTS")
     for name in quiclab.__all__:
         assert name in dir(quiclab)
         line = next(line for line in before.splitlines() if line.split()[:1] == [name])
