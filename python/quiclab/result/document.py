@@ -10,7 +10,6 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from quiclab._base import notebook
 from quiclab._base.libraries import pl
 from quiclab._base.native import MAX_SEED
 from quiclab._base.places import parse_json
@@ -255,26 +254,7 @@ class RunResult:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the flows, and folded the metrics of their ends and the counters."""
-        run = self.data["run"]
-        ended = f", ended by {run['ended_by'].replace('_', ' ')}" if "ended_by" in run else ""
-        shown = tables.flows(self)
-        further = []
-        for table in (*(tables.end(self, name) for name in ENDS), tables.elements(self)):
-            rows = [row[: MAX_FLOWS + 1] for row in table.rows] if table.heads[0] == "metric" else table.rows
-            heads = table.heads[: len(rows[0])] if rows else table.heads
-            hints = tables.meanings(row[0] for row in rows)
-            inside = notebook.table(heads, rows, table.left, hints=hints)
-            further.append(notebook.folded(f"{table.title} ({len(rows)})", inside))
-        return notebook.block(
-            f"Run of {self._name}",
-            notebook.sentence(
-                f"Seed {self.seed}, {self.network_time_s:.3f} s of network time, {self.events} events{ended}."
-            ),
-            *(notebook.sentence(f"Warning: {warning}") for warning in self.warnings[:MAX_FLOWS]),
-            notebook.table(shown.heads, shown.rows, shown.left, most=MAX_FLOWS),
-            *further,
-            notebook.sentence(f"Digest {self.digest}", soft=True),
-        )
+        return tables.html(self, self._name, MAX_FLOWS)
 
     @cached_property
     def statistics(self) -> pl.DataFrame:

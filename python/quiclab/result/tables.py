@@ -6,8 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from quiclab._base import notebook
 from quiclab.result.formats import number
 from quiclab.result.metrics import metrics, pattern
+from quiclab.result.recordings import ENDS
 from quiclab.result.series import phases
 
 if TYPE_CHECKING:
@@ -68,6 +70,27 @@ def elements(result: RunResult) -> Table:
     counted = result.elements.items()
     rows = [[name, *(text(packets(element.get(key))) for key in COUNTERS)] for name, element in counted]
     return Table("Elements [packets]", ["element", *COUNTERS], rows)
+
+
+def html(result: RunResult, name: str, most: int) -> str:
+    """Return what a notebook shows of a run; of its flows at most so many."""
+    run, shown = result.data["run"], flows(result)
+    ended = f", ended by {run['ended_by'].replace('_', ' ')}" if "ended_by" in run else ""
+    folded = []
+    for table in (*(end(result, own) for own in ENDS), elements(result)):
+        columns = most + 1 if table.heads[0] == "metric" else len(table.heads)
+        rows = [row[:columns] for row in table.rows]
+        inside = notebook.table(table.heads[:columns], rows, table.left, hints=meanings(row[0] for row in rows))
+        folded.append(notebook.folded(f"{table.title} ({len(rows)})", inside))
+    took = f"Seed {result.seed}, {result.network_time_s:.3f} s of network time, {result.events} events{ended}."
+    return notebook.block(
+        f"Run of {name}",
+        notebook.sentence(took),
+        *(notebook.sentence(f"Warning: {warning}") for warning in result.warnings[:most]),
+        notebook.table(shown.heads, shown.rows, shown.left, most=most),
+        *folded,
+        notebook.sentence(f"Digest {result.digest}", soft=True),
+    )
 
 
 def meanings(names: Iterable[str]) -> dict[str, str]:
