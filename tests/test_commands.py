@@ -21,8 +21,8 @@ from quiclab.cli import verify
 from quiclab.cli.application import GivenPath
 from quiclab.cli.commands import COMMANDS, GROUPS, Group, Part
 from quiclab.report.percentiles import percentiles, waits_ms
-from quiclab.report.summary import text
 from quiclab.result import formats
+from quiclab.result.tables import text
 from quiclab.study import registry
 
 Captured = pytest.CaptureFixture[str]
@@ -174,8 +174,8 @@ def test_every_parameter_has_help(name: str) -> None:
 def test_json_and_force_are_where_they_belong(name: str) -> None:
     options = options_of(name)
     assert ("--json" in options) != (name in WITHOUT_JSON)
-    writes = {"--out", "--to", "--har", "--figure"} & set(options)
-    assert ("--force" in options) == ((bool(writes) and name not in STORES | READ) or name == "kernel build")
+    writes = bool({"--out", "--to", "--har"} & set(options)) and name not in STORES | READ
+    assert ("--force" in options) == (writes or "--figure" in options or name == "kernel build")
     if "--out" in options and name in STORES | READ:
         assert "Results directory" in options["--out"].help
     if "--force" in options:

@@ -29,7 +29,7 @@ from quiclab.experiment.sweeps.factors import parse
 from quiclab.experiment.sweeps.metrics import Measure, jain, measures
 from quiclab.experiment.sweeps.session import Probe, Session, cost_line
 from quiclab.experiment.sweeps.table import differences, runs_table, summary
-from quiclab.report.sweeps.figure import layout
+from quiclab.report.sweeps.layout import layout
 from quiclab.result.formats import decimal
 from quiclab.stacks.registry import version_of
 
@@ -331,6 +331,7 @@ def test_an_adaptive_sweep_tells_what_it_spent(small: Path, tmp_path: Path, caps
         ((), 10, "rows"),
         ((), 3, "rows"),
         (("flows.*.stack=quinn,lab-tcp",), 10, "rows"),
+        (("flows.*.stack=quinn,lab-tcp", "links.down1.queue.kind=drop_tail,codel"), 8, "groups"),
         (("links.down1.rate=5Mbit/s,20Mbit/s",), 3, "lines"),
         (("links.down1.rate=5Mbit/s,20Mbit/s", "links.down1.queue.packets=10..40:lin4"), 3, "lines"),
         (("links.down1.rate=5..20Mbit/s:log4", "links.down1.queue.packets=10..40:lin4"), 3, "map"),
@@ -339,13 +340,6 @@ def test_an_adaptive_sweep_tells_what_it_spent(small: Path, tmp_path: Path, caps
 def test_the_figure_follows_from_what_varies(small: Path, varied: tuple[str, ...], seeds: int, kind: str) -> None:
     plan = plan_of(small, varied=varied, seeds=seeds)
     assert layout(plan).kind == kind
-
-
-def test_a_distribution_is_drawn_on_request_where_names_vary(small: Path) -> None:
-    assert layout(plan_of(small, varied=("flows.*.stack=quinn,lab-tcp",), seeds=10), distribution=True).kind == "cdf"
-    for varied in (("links.down1.rate=5Mbit/s,20Mbit/s",), ("flows.*.name=" + ",".join("abcdefghi"),)):
-        with pytest.raises(RequestError, match="--distribution: expected only names that vary, and at most 8 settings"):
-            layout(plan_of(small, varied=varied), distribution=True)
 
 
 def test_every_level_of_every_factor_is_told_apart(small: Path) -> None:
@@ -464,7 +458,7 @@ def test_a_script_needs_no_guard(small: Path, tmp_path: Path) -> None:
     script = tmp_path / "rates.py"
     script.write_text(
         f"import quiclab\nresult = quiclab.sweep({str(small)!r}, {{'links.down1.rate': ['5 Mbit/s', '20 Mbit/s']}})\n"
-        "print(result.runs.height, result.settings.columns[1], '<svg' in result._repr_html_())\n"
+        "print(result.runs.height, result.settings.columns[1], '<svg' in result.plot().to_svg())\n"
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "10 links.down1.rate_mbps True\n"), done.stderr

@@ -28,7 +28,9 @@ from quiclab.experiment.sweeps.session import Session
 from quiclab.experiment.sweeps.table import differences
 from quiclab.report.figures.heatmap import UNTESTED, WHITE, look
 from quiclab.report.sweeps import difference_map
-from quiclab.report.sweeps.figure import _within, caption, chart, layout
+from quiclab.report.sweeps.figure import _within, caption, chart
+from quiclab.report.sweeps.labels import Labels
+from quiclab.report.sweeps.layout import layout
 
 Captured = pytest.CaptureFixture[str]
 MEASURE = Measure("m", "m", "", lambda _: 0.0)
@@ -274,7 +276,7 @@ def map_of(varied: list[str], zipped: list[str], rows: list[tuple[object, ...]])
     plan: Any = SimpleNamespace(design=design)
     table = compared(rows, varied, zipped, "stack")
     assert difference_map.has_map(plan, design.compared("stack"))
-    return difference_map.specification(plan, design.compared("stack"), table, MEASURE)
+    return difference_map.specification(plan, design.compared("stack"), table, MEASURE, Labels())
 
 
 def test_factors_that_change_together_are_one_axis_or_panel() -> None:

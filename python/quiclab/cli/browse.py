@@ -19,7 +19,7 @@ from quiclab.lane.browser.compare import compared
 from quiclab.lane.browser.load import LOAD_LISTS
 from quiclab.lane.browser.runner import MAX_LOADS, PageLoads, check_request, load_pages, write_hars
 from quiclab.report import show
-from quiclab.report.summary import text
+from quiclab.result.tables import text
 from quiclab.scenario.tree import to_json
 from quiclab.sources.page.har_reader import read_har
 from quiclab.sources.page.replay import browsed

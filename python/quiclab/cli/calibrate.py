@@ -14,7 +14,7 @@ from quiclab.cli.values import JsonOption, SetOption, parse_sets
 from quiclab.errors import QuiclabError
 from quiclab.lane.calibration.network import calibrate, verdict
 from quiclab.report import show
-from quiclab.report.summary import text as cell
+from quiclab.result.tables import text as cell
 from quiclab.scenario import load
 from quiclab.scenario.tree import to_json
 

@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from quiclab._base.files import write_atomically
 from quiclab.cli.output import check_new
-from quiclab.errors import unexpected
 from quiclab.report import figures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping
 
 
-def write_figure(
-    file: Path, specification: Callable[[], Mapping[str, Any]], force: bool, inputs: Iterable[Path] = ()
-) -> None:
-    """Draw a figure into a file, as SVG or PNG by its suffix.
+FigureOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--figure", metavar="FILE.svg|.png|.pdf", help="Also draw the figure (of the first metric) into this file."
+    ),
+]
+
+
+def check_figure(file: Path, force: bool, inputs: Iterable[Path] = ()) -> None:
+    """Check that a figure can be drawn into a file, before the work that it shows.
 
     Parameters
     ----------
     file
         The file.
-    specification
-        Returns the Vega-Lite specification of the figure.
     force, inputs
         As of `check_new`.
 
     Raises
     ------
     RequestError
-        If the suffix is another one, or the file may not be written.
+        If its suffix is no format, or the file may not be written.
     """
-    if file.suffix not in (".svg", ".png"):
-        raise unexpected("--figure", "a file name that ends with `.svg` or `.png`", file)
+    figures.check_format(file, "--figure")
     check_new(file, force, inputs, "--figure")
-    spec = specification()
-    write_atomically(file, figures.to_svg(spec).encode() if file.suffix == ".svg" else figures.to_png(spec))
+
+
+def draw_figure(file: Path, specification: Mapping[str, Any]) -> None:
+    """Draw a figure, as Vega-Lite specifies it, into a file that `check_figure` has checked."""
+    write_atomically(file, figures.in_format(specification, file))

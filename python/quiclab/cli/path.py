@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from quiclab.cli import completion
-from quiclab.cli.figure import write_figure
+from quiclab.cli.figure import FigureOption, check_figure, draw_figure
 from quiclab.cli.output import ForceOption
 from quiclab.cli.values import JsonOption
 from quiclab.report import show
@@ -33,16 +31,14 @@ def list_command(as_json: JsonOption = False) -> None:
 def show_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a path.", autocompletion=completion.paths)],
     as_json: JsonOption = False,
-    picture: Annotated[
-        Path | None,
-        typer.Option("--figure", metavar="FILE.svg|FILE.png", help="Also draw a minute of the path into this file."),
-    ] = None,
+    picture: FigureOption = None,
     force: ForceOption = False,
 ) -> None:
     """Carry out `quiclab path show`."""
     path = paths.read(name)
     if picture is not None:
-        write_figure(picture, partial(figure.specification, path), force)
+        check_figure(picture, force)
+        draw_figure(picture, figure.specification(path))
     if as_json:
         links = {link: definition.plain for link, definition in path.links.items()}
         document = {"name": path.name, "description": path.description, "sources": path.sources, "links": links}

@@ -10,7 +10,7 @@ import typer
 
 from quiclab.cli.application import with_groups
 from quiclab.cli.lane import LaneOptions
-from quiclab.cli.sweep_plan import DistributionOption, OutOption, PlanOptions, report_failures, show_results
+from quiclab.cli.sweep_plan import FigureOptions, OutOption, PlanOptions, report_failures, show_results
 from quiclab.cli.values import ExecutorOption, JobsOption, JsonOption, integer, share_of
 from quiclab.experiment.store import Store
 from quiclab.experiment.sweeps import Plan
@@ -19,7 +19,6 @@ from quiclab.experiment.sweeps.metrics import METRICS
 from quiclab.experiment.sweeps.plan import MAX_SEEDS
 from quiclab.experiment.sweeps.session import Session, cost_line
 from quiclab.report import show
-from quiclab.report.sweeps.figure import layout
 from quiclab.report.sweeps.output import check_directory
 from quiclab.scenario.tree import to_json
 
@@ -47,7 +46,7 @@ def run_command(
         str | None,
         typer.Option(metavar="PATH", help="Compare the levels of this factor with its first one, paired by seed."),
     ] = None,
-    distribution: DistributionOption = False,
+    drawn: FigureOptions,
     jobs: JobsOption = None,
     executor: ExecutorOption = "processes",
     out: OutOption = None,
@@ -71,8 +70,7 @@ def run_command(
     directory = out or Path("results") / "sweeps" / plan.file.stem
     check_directory(directory)
     compared = None if compare is None else plan.design.compared(compare)
-    if distribution:
-        layout(plan, distribution)
+    style = drawn.style(plan)
     most = most_seeds(max_seeds, options.seeds, "--max-seeds")
     session = Session(plan, Store(directory), plan.executor(executor, jobs))
     session.check()
@@ -86,7 +84,7 @@ def run_command(
     with session.store.locked():  # what is written of it has one writer, too
         outcome = session.run() if precision is None else session.run_until(precision, most)
         outcome.check_finished()
-        show_results(session.tables(compared), directory, as_json=as_json, distribution=distribution)
+        show_results(session.tables(compared), directory, as_json=as_json, style=style, figure=drawn.figure)
     for line in [*session.spent, f"{outcome.done} runs complete, {outcome.executed} of them new"]:
         print(line, file=sys.stderr)
     report_failures(outcome)

@@ -13,12 +13,17 @@ import typer
 from quiclab._base.files import read_text
 from quiclab._base.native import MAX_SEED
 from quiclab.cli import completion
-from quiclab.cli.values import SetOption, integer, parse_sets
+from quiclab.cli.figure import FigureOption, check_figure, draw_figure
+from quiclab.cli.output import ForceOption
+from quiclab.cli.values import SetOption, integer, options_for, parse_sets
 from quiclab.errors import QuiclabError, RequestError, unexpected
 from quiclab.experiment.sweeps import Plan
 from quiclab.experiment.sweeps.plan import MAX_SEEDS
 from quiclab.experiment.sweeps.tables import Tables
 from quiclab.report import show
+from quiclab.report.sweeps.figure import Style, specification
+from quiclab.report.sweeps.labels import Labels
+from quiclab.report.sweeps.layout import KINDS, layout
 from quiclab.report.sweeps.output import document, write
 from quiclab.result import TABLES
 from quiclab.scenario.tree import to_json
@@ -28,18 +33,52 @@ if TYPE_CHECKING:
     from quiclab.lane.run import Lane
 
 
-DistributionOption = Annotated[
-    bool,
-    typer.Option(
-        "--distribution", help="Draw the distribution over runs (CDF) where names vary, not means with intervals."
-    ),
-]
 OutOption = Annotated[
     Path | None,
     typer.Option(
         "--out", metavar="DIR", help="Results directory, to which runs are added (default: results/sweeps/NAME)."
     ),
 ]
+
+
+_KINDS = "; ".join(f"{name}: {kind.meaning}" for name, kind in KINDS.items())
+
+
+@dataclass(frozen=True)
+class FigureOptions:
+    """Options of the figures of a sweep."""
+
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(KINDS),
+            help=f"Figures are (default: by what varies) {_KINDS}.",
+        ),
+    ] = None
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH=TEXT",
+            help="Text in figures in place of a name: the path of a factor, PATH.LEVEL for a level of it, or a metric.",
+        ),
+    ] = None
+    figure: FigureOption = None
+    force: ForceOption = False
+
+    def style(self, plan: Plan) -> Style:
+        """Return what is requested of the figures, after a check that the sweep has such, and that `--figure` is new.
+
+        Raises
+        ------
+        RequestError
+            If it has not, or the file may not be written.
+        """
+        with options_for("kind", "label"):
+            style = Style(self.kind, Labels.read(plan, self.label or ()))
+            layout(plan, self.kind)
+        if self.figure is not None:
+            check_figure(self.figure, self.force, [plan.file])
+        return style
 
 
 @dataclass(frozen=True)
@@ -124,8 +163,21 @@ def names_in(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(","))
 
 
-def show_results(tables: Tables, directory: Path, *, as_json: bool, distribution: bool = False) -> None:
-    """Write the files of a sweep and print its table, or JSON; `distribution` as of `output.write`.
+def show_results(
+    tables: Tables, directory: Path, *, as_json: bool, style: Style | None = None, figure: Path | None = None
+) -> None:
+    """Write the files of a sweep and print its table, or JSON.
+
+    Parameters
+    ----------
+    tables, directory
+        The sweep, and its results directory.
+    as_json
+        Whether to print JSON.
+    style
+        As of `output.write`.
+    figure
+        A further file for the figure of the first metric.
 
     Raises
     ------
@@ -133,7 +185,11 @@ def show_results(tables: Tables, directory: Path, *, as_json: bool, distribution
         If the files cannot be written, for instance because the disk is full.
     """
     try:
-        paths = write(tables, directory, command_line(), distribution=distribution)
+        paths = write(tables, directory, command_line(), style)
+        if figure is not None:
+            plan = tables.plan
+            draw_figure(figure, specification(plan, tables.runs, tables.settings, plan.measures[0], style))
+            paths.append(figure)
     except RequestError as error:
         raise QuiclabError(f"{error}; all runs are stored: repeat the command to write the results") from error
     if as_json:

@@ -10,7 +10,7 @@ import typer
 
 from quiclab.cli.application import with_groups
 from quiclab.cli.output import ForceOption, check_new, show_written
-from quiclab.cli.sweep_plan import DistributionOption, OutOption, PlanOptions, show_results
+from quiclab.cli.sweep_plan import FigureOptions, OutOption, PlanOptions, show_results
 from quiclab.cli.values import JsonOption
 from quiclab.experiment import shards
 from quiclab.experiment.executors import Processes
@@ -40,20 +40,24 @@ def plan_command(
     print(cost_line(plan, session), file=sys.stderr)
 
 
+@with_groups
 def merge_command(
     file: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan whose shards have been run.")],
     out: OutOption = None,
-    distribution: DistributionOption = False,
+    *,
+    drawn: FigureOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Carry out `quiclab sweep merge`."""
     plan = plan_file.plan_of(shards.read_plan(file, plan_file.KIND)[1])
     directory = out or Path("results") / "sweeps" / plan.file.stem
     check_directory(directory)
+    style = drawn.style(plan)
     store = Store(directory)
     if plan_file.has_changed(plan):
         changed = f"{plan.file} has changed since the plan was written"
         print(f"note: {changed}; the results are those of the plan", file=sys.stderr)
     with store.locked():
         shards.merge(plan, file, shards.directory_of(file), store)
-        show_results(Session(plan, store, Processes(1)).tables(), directory, as_json=as_json, distribution=distribution)
+        tables = Session(plan, store, Processes(1)).tables()
+        show_results(tables, directory, as_json=as_json, style=style, figure=drawn.figure)

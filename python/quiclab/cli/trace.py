@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from quiclab._base.native import MAX_SEED
-from quiclab.cli.figure import write_figure
+from quiclab.cli.figure import FigureOption, check_figure, draw_figure
 from quiclab.cli.output import ForceOption, check_new, make_directory
 from quiclab.cli.values import JsonOption, bits_per_second, integer, nanoseconds
 from quiclab.errors import RequestError, unexpected
 from quiclab.report import show
-from quiclab.report.summary import text as cell
+from quiclab.result.tables import text as cell
 from quiclab.scenario.tree import to_json
 from quiclab.sources.traces import figure, library, model
 from quiclab.sources.traces.dataset import read_dataset
@@ -74,16 +73,15 @@ def import_command(
 
 def show_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A trace of format csv.")],
-    picture: Annotated[
-        Path | None, typer.Option("--figure", metavar="FILE.svg|FILE.png", help="Also draw the trace into this file.")
-    ] = None,
+    picture: FigureOption = None,
     as_json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
     """Carry out `quiclab trace show`."""
     trace = read(file)
     if picture is not None:
-        write_figure(picture, partial(figure.specification, trace), force, [file])
+        check_figure(picture, force, [file])
+        draw_figure(picture, figure.specification(trace))
     summary(trace, file, as_json)
 
 

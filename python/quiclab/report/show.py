@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from quiclab._base.libraries import rich
-from quiclab.report.summary import text
 from quiclab.result.formats import number
+from quiclab.result.tables import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from quiclab.report.show import console, percent
-from quiclab.report.summary import text
+from quiclab.result.tables import text
 from quiclab.study.ablation import Support
 from quiclab.study.agreement import agreement, sentences
 from quiclab.study.claims import Errors, Verdict

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from quiclab.report.show import console, percent, rows, table
-from quiclab.report.summary import text
 from quiclab.result.formats import number
+from quiclab.result.tables import text
 from quiclab.study.parts import with_unit
 
 if TYPE_CHECKING:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from quiclab.report.answer import answer
 from quiclab.report.percentiles import PERCENTILES, percentiles, waits_ms
-from quiclab.result.formats import number
+from quiclab.result import tables
 from quiclab.result.recordings import ENDS
-from quiclab.result.series import phases
+from quiclab.result.tables import packets, share, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 BOLD, YELLOW, _PLAIN = "\033[1m", "\033[33m", "\033[0m"
 _HEADS = ["median", *(f"{percent} %" for percent in PERCENTILES[1:])]
-COUNTERS = ("received", "created", "sent", "dropped", "consumed", "held")
 
 
 def run_summary(
@@ -46,15 +45,7 @@ def run_summary(
     )
     for line in answer(result, limits):
         print(line)
-    flows = []
-    for name, flow in result.flows.items():
-        state = "failed" if flow.failed else "completed" if flow.completed else "unfinished"
-        took, goodput = text(flow.download_time_s), f"{flow.goodput_mbps:.3f}"
-        lost = flow.sender.get("lost_packets")
-        loss = [text(lost), _share(lost, flow.sender.get("packets_sent"))]
-        flows.append([name, state, str(flow.delivered_bytes), took, goodput, *loss])
-    heads = ["flow", "state", "delivered [B]", "time [s]", "goodput [Mbit/s]", "lost [packets]", "lost [%]"]
-    _table("Flows", heads, flows, left=2)
+    _print_table(tables.flows(result))
     _round_trips(result, samples)
     _links(result, samples)
     if samples:
@@ -65,15 +56,8 @@ def run_summary(
             "these can exceed the maximum over all packets.\n"
         )
     for end in ENDS:
-        metrics = sorted({key for flow in result.flows.values() for key in getattr(flow, end)})
-        rows = [[key, *(_value(key, getattr(flow, end).get(key)) for flow in result.flows.values())] for key in metrics]
-        if rows:
-            _table(end.capitalize(), ["metric", *result.flows], rows)
-    elements = []
-    for name, element in result.elements.items():
-        counters = [element[key] for key in COUNTERS]
-        elements.append([name, *(text(_packets(counter)) for counter in counters)])
-    _table("Elements [packets]", ["element", *COUNTERS], elements)
+        _print_table(tables.end(result, end))
+    _print_table(tables.elements(result))
     for warning in result.warnings:
         _print(f"warning: {warning}", YELLOW)
     print(f"digest {result.digest}")
@@ -97,17 +81,17 @@ def _links(result: RunResult, samples: Samples) -> None:
     for name in result.data["scenario"].get("links", {}):
         element = result.elements.get(name, {})
         numbers = element.get("statistics", {})
-        dropped = _packets(element.get("dropped"))
-        share = numbers.get("utilisation_share")
+        dropped = packets(element.get("dropped"))
+        used = numbers.get("utilisation_share")
         rows.append(
             [
                 name,
                 text(dropped),
-                _share(dropped, _packets(element.get("received"))),
+                share(dropped, packets(element.get("received"))),
                 text(numbers.get("queueing_mean_ms")),
                 text(numbers.get("queueing_longest_ms")),
                 *map(text, percentiles(waits_ms(result.data, name, samples))),
-                "-" if share is None else f"{100 * share:.1f}",
+                "-" if used is None else f"{100 * used:.1f}",
             ]
         )
     if rows:
@@ -116,32 +100,14 @@ def _links(result: RunResult, samples: Samples) -> None:
         _table("Links: loss, and delay in the queue", heads, rows, groups=groups)
 
 
-def _packets(counter: object) -> Any:
-    return counter.get("packets") if isinstance(counter, dict) else counter
-
-
-def _share(part: float | None, whole: float | None) -> str:
-    """Write a share in percent."""
-    return "-" if part is None or not whole else number(100 * part / whole)
-
-
-def _value(metric: str, value: float | None) -> str:
-    """Write the value of a metric: phases by name."""
-    if metric != "phase" or value is None:
-        return text(value)
-    names = phases()
-    return names[int(value)] if 0 <= value < len(names) else text(value)
-
-
-def text(value: object) -> str:
-    """Write a cell."""
-    if value is None:
-        return "-"
-    return number(value) if isinstance(value, float) else str(value)
-
-
 def _print(line: str, style: str = "") -> None:
     print(f"{style}{line}{_PLAIN}" if style and sys.stdout.isatty() else line)
+
+
+def _print_table(table: tables.Table) -> None:
+    """Print a table of a result; nothing without rows."""
+    if table.rows:
+        _table(table.title, table.heads, table.rows, table.left)
 
 
 def _table(

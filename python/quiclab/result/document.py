@@ -21,8 +21,10 @@ from quiclab.errors import (
     unknown,
     unknown_field,
 )
-from quiclab.result import windows
+from quiclab.result import tables, windows
+from quiclab.result.formats import counted, number
 from quiclab.result.metrics import Statistics, statistics
+from quiclab.result.recordings import ENDS
 from quiclab.result.shape import Shape, mismatch
 from quiclab.scenario import Scenario
 
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 RUN_SCHEMA = "quiclab.run/1"
 #: Tables of a result other than those of taps; each is a field of `RunResult`.
 TABLES: Final = ("series", "packets", "acks", "sojourns", "requests", "connections")
+#: Flows that a representation of a result has.
+MAX_FLOWS: Final = 8
 #: Fields of a result that are read.
 _SHAPE: Final[Shape] = {
     "scenario": {
@@ -155,11 +159,19 @@ class FlowResult:
     receiver: Statistics
 
     def __post_init__(self) -> None:
-        for end in ("sender", "receiver"):
+        for end in ENDS:
             object.__setattr__(self, end, statistics(getattr(self, end)))
 
+    def __repr__(self) -> str:
+        """Say what has become of it, without the metrics of its ends."""
+        return f"<FlowResult: {self._outcome}>"
 
-@dataclass(frozen=True)
+    @property
+    def _outcome(self) -> str:
+        return f"{tables.state(self)}, {number(self.delivered_bytes / 1e6)} MB at {number(self.goodput_mbps)} Mbit/s"
+
+
+@dataclass(frozen=True, repr=False)
 class RunResult:
     """Result of one run.
 
@@ -230,13 +242,49 @@ class RunResult:
                     raise unknown_field(f"flows.{flow}.{name}", name, known, where=where)
         return cls(data)
 
+    def __repr__(self) -> str:
+        """Say what has become of its first flows."""
+        flows = [f"{name} {flow._outcome}" for name, flow in self.flows.items()]
+        more = f"; and {counted(len(flows) - MAX_FLOWS, 'flow')} more" if len(flows) > MAX_FLOWS else ""
+        return f"<RunResult {self._name!r}, seed {self.seed}: {'; '.join(flows[:MAX_FLOWS])}{more}>"
+
+    @property
+    def _name(self) -> str:
+        return str(self.data["scenario"].get("name", ""))
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the flows, and folded the metrics of their ends and the counters."""
+        return tables.html(self, self._name, MAX_FLOWS)
+
+    @cached_property
+    def statistics(self) -> pl.DataFrame:
+        """Numbers of the whole run, one a row, as `series` has those over time: `element`, `metric`, `value`.
+
+        Elements are those of `elements`, with the ends of flows such as `main.sender`, and the flows by their name,
+        with `delivered_bytes`, `download_time_s`, `goodput_mbps`, `start_s` and `finish_s`.
+        """
+        rows = [
+            (name, item.name, getattr(flow, item.name))
+            for name, flow in self.flows.items()
+            for item in fields(FlowResult)
+            if type(getattr(flow, item.name)) in (int, float)
+        ]
+        for name, element in self.elements.items():
+            rows += [(name, metric, value) for metric, value in element.get("statistics", {}).items()]
+        columns = {"element": pl.String, "metric": pl.String, "value": pl.Float64}
+        return pl.DataFrame([(name, metric, float(value)) for name, metric, value in rows], columns, orient="row")
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Give `statistics` to libraries of tables by the PyCapsule interface of Arrow."""
+        return self.statistics.__arrow_c_stream__(requested_schema)
+
     def without_series(self, record: Mapping[str, Any]) -> RunResult:
         """Return the result as it is without time series, with another table `record` in its scenario."""
         data = {key: value for key, value in self.data.items() if key != "series"}
         data["scenario"] = {**data["scenario"], "record": record}
         # tables as the engine gave them: to read them loads the library of data frames
-        tables = {name: self.__dict__[f"_{name}"] for name in TABLES if name != "series"}
-        return RunResult(data, taps=self.taps, **tables)
+        held = {name: self.__dict__[f"_{name}"] for name in TABLES if name != "series"}
+        return RunResult(data, taps=self.taps, **held)
 
     @property
     def seed(self) -> int:

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quiclab._base import notebook
 from quiclab._base.native import extension, resolve, resolve_file
 from quiclab.errors import RequestError, ScenarioError, unexpected, unknown
 from quiclab.scenario import tree
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Version of the format of scenarios.
 VERSION = 1
+#: Entries of a table that a notebook shows.
+MAX_SHOWN = 10
 
 
 class Scenario:
@@ -67,6 +70,19 @@ class Scenario:
         """Show name, links and flows."""
         links, flows = (", ".join(self._document.get(table, {})) or "none" for table in ("links", "flows"))
         return f"<Scenario {self.name!r}: links {links}; flows {flows}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: links and flows, and folded what else has names."""
+        found = {name: self._document[name] for name in fields() if name in tables() and self._document.get(name)}
+        shown = [f"<p>{name.capitalize()}</p>{_table(found[name])}" for name in ("links", "flows") if name in found]
+        shown += [
+            notebook.folded(f"{name.capitalize()} ({len(entries)})", _table(entries))
+            for name, entries in found.items()
+            if name not in ("links", "flows")
+        ]
+        return notebook.block(
+            f"Scenario {self.name}", notebook.sentence(str(self._document.get("description", ""))), *shown
+        )
 
     def __getattr__(self, name: str) -> Any:
         """Say how fields are read."""
@@ -195,6 +211,19 @@ def fields() -> dict[str, Any]:
 def tables() -> frozenset[str]:
     """Return the tables of a scenario that hold others by name, such as `links`."""
     return frozenset(name for name, field in fields().items() if isinstance(field.get("additionalProperties"), dict))
+
+
+def _table(entries: Mapping[str, Any]) -> str:
+    """Return a row for each entry of a table, for notebooks; columns are the fields of any of them."""
+    columns = list(dict.fromkeys(name for entry in entries.values() for name, value in entry.items() if value != {}))
+    rows = [[name, *(_cell(entry.get(column, "")) for column in columns)] for name, entry in entries.items()]
+    return notebook.table(["", *columns], rows, left=len(columns) + 1, most=MAX_SHOWN)
+
+
+def _cell(value: Any) -> str:
+    """Write the value of a field; a delay that is constant by its mean alone."""
+    constant = isinstance(value, Mapping) and value.get("distribution") == "constant"
+    return tree.brief(value["mean"] if constant else value)
 
 
 def _read(document: dict[str, Any]) -> dict[str, Any]:

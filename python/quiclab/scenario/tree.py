@@ -100,6 +100,15 @@ def change_text(value: Any) -> str:
     return toml_value(value, inside=True)
 
 
+def brief(value: Any) -> str:
+    """Write a plain value for people: without quotes, and only the names and values of a table."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {brief(item)}" if key != "kind" else brief(item) for key, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(brief, value))
+    return toml_value(value)
+
+
 def to_json(value: object) -> str:
     """Write JSON as the command line prints it."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)

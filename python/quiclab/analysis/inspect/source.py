@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -89,7 +89,15 @@ class Run:
         return None if found is None or found.is_empty() else found
 
 
-def open_run(path: Path, max_points: int, progress: Say, window: Window | None = None) -> Run:
+def _silent(step: Step, what: object) -> AbstractContextManager[None]:
+    """Show no progress."""
+    del step, what
+    return nullcontext()
+
+
+def open_run(
+    path: Path, max_points: int = DEFAULT_POINTS, progress: Say = _silent, window: Window | None = None
+) -> Run:
     """Read a run or a qlog file; run a scenario.
 
     Parameters
@@ -99,7 +107,7 @@ def open_run(path: Path, max_points: int, progress: Say, window: Window | None =
     max_points
         Maximum number of packets in each direction, and of samples per series, in the HTML report.
     progress
-        Shows progress.
+        Shows progress (default: nothing does).
     window
         Time to which the report is limited; `None` for all.
 

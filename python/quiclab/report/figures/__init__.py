@@ -5,8 +5,10 @@
 | `lines` | a metric over a factor that is a number: series published, measured and estimated |
 | `rows` | a metric of settings that have no order: one row a setting |
 | `heatmap` | the difference of two configurations over two factors, with its significance |
-| `criteria` | how far a criterion is met, setting by setting |
-| `theme` | what they share: colours, symbols, light and dark, SVG and PNG |
+| `agreement` | how far a criterion is met, setting by setting |
+| `over_time` | the time series of a run |
+| `plot` | what Python returns: a figure for notebooks and files |
+| `theme` | what they share: colours, symbols, light and dark, formats of files |
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from quiclab._base.libraries import alt
 from quiclab.report.figures import agreement, heatmap, lines, rows
 from quiclab.report.figures.agreement import agreement_data, pairs_data
+from quiclab.report.figures.over_time import plot_series
+from quiclab.report.figures.plot import Plot
 from quiclab.report.figures.points import figure_data, is_ordered, starts_at_zero
 from quiclab.report.figures.theme import (
     COLOURS,
@@ -24,8 +28,10 @@ from quiclab.report.figures.theme import (
     NEUTRAL,
     SHIFT,
     THUMBNAIL,
+    check_format,
     declaration,
     empty_chart,
+    in_format,
     titled,
     to_png,
     to_svg,
@@ -42,12 +48,16 @@ __all__ = [
     "NEUTRAL",
     "SHIFT",
     "THUMBNAIL",
+    "Plot",
     "agreement_data",
     "caption",
     "chart",
+    "check_format",
     "declaration",
     "figure_data",
+    "in_format",
     "pairs_data",
+    "plot_series",
     "specification",
     "starts_at_zero",
     "titled",

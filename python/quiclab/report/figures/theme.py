@@ -1,4 +1,4 @@
-"""Shared parts of all figures: colours, symbols and their legends, the light and the dark scheme, SVG and PNG.
+"""Shared parts of all figures: colours, symbols and their legends, the light and the dark scheme, formats of files.
 
 The first colours are three of Okabe and Ito's palette and two of their kind, lightened or darkened so that each has a
 contrast of at least 3:1 on white and on near black; they differ in lightness, too. Five more are for figures with many
@@ -8,14 +8,16 @@ series, and `palette` has further ones, so that no two series of a figure have t
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from colorsys import hls_to_rgb
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from quiclab._base.libraries import alt, vl_convert
-from quiclab.errors import QuiclabError
+from quiclab.errors import QuiclabError, alternatives, unexpected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
 Layers: TypeAlias = "alt.LayerChart | alt.FacetChart"
 """What layers become with a size: altair returns a union, although it stays a chart of layers."""
@@ -180,15 +182,47 @@ def titled(chart: alt.TopLevelMixin, title: str, subtitle: Sequence[str], **size
 
 def to_svg(spec: Mapping[str, Any], config: Mapping[str, Any] = LIGHT) -> str:
     """Render a specification as SVG."""
-    try:
-        return str(vl_convert.vegalite_to_svg(json.dumps(spec), config=dict(config)))
-    except ValueError as error:
-        raise QuiclabError(f"the figure cannot be drawn: {error}") from error
+    return str(_rendered("svg", spec, config))
 
 
 def to_png(spec: Mapping[str, Any], config: Mapping[str, Any] = LIGHT, scale: float = 2.0) -> bytes:
     """Render a specification as PNG with `scale` pixels a point."""
+    return bytes(_rendered("png", spec, config, scale=scale))
+
+
+def to_pdf(spec: Mapping[str, Any], config: Mapping[str, Any] = LIGHT) -> bytes:
+    """Render a specification as PDF."""
+    return bytes(_rendered("pdf", spec, config))
+
+
+def _rendered(form: str, spec: Mapping[str, Any], config: Mapping[str, Any], **options: float) -> Any:
+    render = getattr(vl_convert, f"vegalite_to_{form}")
     try:
-        return bytes(vl_convert.vegalite_to_png(json.dumps(spec), scale=scale, config=dict(config)))
+        return render(json.dumps(spec), config=dict(config), **options)
     except ValueError as error:
         raise QuiclabError(f"the figure cannot be drawn: {error}") from error
+
+
+#: Formats of files by the suffix of their name.
+FORMATS: Final[Mapping[str, Callable[[Mapping[str, Any]], bytes]]] = {
+    ".svg": lambda spec: to_svg(spec).encode(),
+    ".png": to_png,
+    ".pdf": to_pdf,
+}
+
+
+def check_format(file: Path, option: str) -> None:
+    """Check that the suffix of a file names a format.
+
+    Raises
+    ------
+    RequestError
+        If it does not.
+    """
+    if file.suffix not in FORMATS:
+        raise unexpected(option, f"a file name that ends with {alternatives(FORMATS)}", file)
+
+
+def in_format(spec: Mapping[str, Any], file: Path) -> bytes:
+    """Render a specification in the format of a file, which `check_format` has checked."""
+    return FORMATS[file.suffix](spec)

@@ -3,7 +3,9 @@
 | module | subject |
 | --- | --- |
 | `api` | `quiclab.sweep` |
-| `figure`, `crowded` | the figure, chosen by what varies; those with too many settings |
+| `layout` | kinds of figures, and the one that what varies asks for |
+| `figure`, `named` | the figure: over numbers, and of names |
+| `axes`, `labels`, `crowded` | what figures share; texts in place of names; those with too many settings |
 | `difference_map` | the map of a comparison |
 | `output` | files and page |
 """

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from quiclab._base import notebook
 from quiclab._base.files import read_text
 from quiclab.errors import QuiclabError, RequestError, unexpected, unknown
 from quiclab.experiment import kept
@@ -14,8 +15,10 @@ from quiclab.experiment.store import Store
 from quiclab.experiment.sweeps.adaptive import most_seeds
 from quiclab.experiment.sweeps.plan import Plan
 from quiclab.experiment.sweeps.session import Session
-from quiclab.report.figures import declaration, to_svg
-from quiclab.report.sweeps.figure import chart
+from quiclab.report.figures import Plot
+from quiclab.report.sweeps.figure import Style, chart
+from quiclab.report.sweeps.labels import Labels
+from quiclab.result.formats import counted
 from quiclab.scenario import Scenario, tree
 
 if TYPE_CHECKING:
@@ -28,9 +31,9 @@ if TYPE_CHECKING:
     from quiclab.lane.run import Lane
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SweepResult:
-    """The results of a sweep; a notebook shows table and figures.
+    """The results of a sweep; a notebook shows the table of settings.
 
     Attributes
     ----------
@@ -81,32 +84,60 @@ class SweepResult:
         """Columns of the metrics."""
         return [measure.column for measure in self.tables.plan.measures]
 
-    def plot(self, metric: str | None = None, *, distribution: bool = False) -> Any:
-        """Return the figure of a metric as an altair chart.
+    def plot(
+        self, metric: str | None = None, *, kind: str | None = None, labels: Mapping[str, str] | None = None
+    ) -> Plot:
+        """Return the figure of a metric.
 
         Parameters
         ----------
         metric
             Its column; the first one by default.
-        distribution
-            Draw the distribution over runs in place of means with intervals; where names vary only.
+        kind
+            `lines`, `map`, `groups`, `rows`, `distribution` or `marks`: see `quiclab.report.sweeps.layout.KINDS`. By
+            default the one that what varies asks for.
+        labels
+            Texts in place of names: of the path of a factor, of `PATH.LEVEL` for one of its levels, of a metric.
 
         Raises
         ------
         RequestError
-            If the sweep has no such metric, or no such figure.
+            If the sweep has no such metric, does not have what the kind needs, or nothing of a name that has a label.
         """
         name = metric or self.metrics[0]
         if name not in self.metrics:
             raise unknown("metric", name, self.metrics, "metric")
         measure = self.tables.plan.measures[self.metrics.index(name)]
-        return chart(self.tables.plan, self.runs, self.settings, measure, distribution)
+        plan = self.tables.plan
+        return Plot(chart(plan, self.runs, self.settings, measure, Style(kind, Labels.of(plan, labels))))
+
+    def __repr__(self) -> str:
+        """Say how many runs of how many settings there are, and the metrics."""
+        return f"<SweepResult of {self.tables.plan.name!r}: {self._counts}; {', '.join(self.metrics)}>"
+
+    @property
+    def _counts(self) -> str:
+        return f"{counted(len(self.settings), 'setting')}, {counted(len(self.runs), 'run')}"
 
     def _repr_html_(self) -> str:
-        """Return table and figures for a notebook."""
-        figures = "".join(to_svg(declaration(self.plot(name))) for name in self.metrics)
-        table: str = self.settings._repr_html_()
-        return figures + table
+        """Return what a notebook shows: the table of settings, and the notes; figures are those of `plot`."""
+        tables, factors = self.tables, len(self.tables.plan.design.factors)
+        rows = tables.rows(notebook.MAX_ROWS)
+        more = len(self.settings) - len(rows)
+        parts = [notebook.sentence(f"{self._counts}. Means with half of their 95 % intervals:")]
+        parts.append(notebook.table(tables.heads, rows, factors))
+        if more:
+            parts.append(notebook.sentence(f"{counted(more, 'further setting')}: see `settings`.", soft=True))
+        if tables.compared is not None:
+            title = f"Differences from the first level of {tables.compared.factor.path}, paired by seed"
+            differences = tables.difference_rows(notebook.MAX_ROWS)
+            parts.append(notebook.folded(title, notebook.table(tables.difference_heads, differences, factors)))
+        notes = (notebook.sentence(f"Note: {note}", soft=True) for note in tables.notes)
+        return notebook.block(f"Sweep of {tables.plan.name}", *parts, *notes)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Give `runs` to libraries of tables by the PyCapsule interface of Arrow."""
+        return self.runs.__arrow_c_stream__(requested_schema)
 
 
 def sweep(

@@ -10,7 +10,7 @@ from quiclab.experiment.sweeps.table import HIGH, LOW, MEAN, N
 
 if TYPE_CHECKING:
     from quiclab.experiment.sweeps.metrics import Measure
-    from quiclab.report.sweeps.figure import Layout
+    from quiclab.report.sweeps.layout import Layout
 
 #: Points in a chart: more than pixels across.
 MAX_POINTS: Final = 5000

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from quiclab._base.libraries import alt, pl
-from quiclab.experiment.sweeps.factors import plain
 from quiclab.experiment.sweeps.table import HIGH, LOW, MEAN, PERCENT, N
 from quiclab.report.figures.heatmap import ROW, look, places, round_limit, squares
 from quiclab.report.figures.theme import WIDTH, declaration, empty_chart
+from quiclab.report.sweeps.axes import column_name
 from quiclab.report.sweeps.crowded import MAX_MAP_LEVELS
-from quiclab.report.sweeps.figure import column_name, levels_of, panels_of
+from quiclab.report.sweeps.figure import panels_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from quiclab.experiment.sweeps.factors import Factor
     from quiclab.experiment.sweeps.metrics import Measure
     from quiclab.experiment.sweeps.plan import Plan
+    from quiclab.report.sweeps.labels import Labels
 
 CAPTION: Final = (
     "In percent of the first level; red: larger, blue: smaller. White where the 95 % interval of the difference "
@@ -48,7 +49,9 @@ def has_map(plan: Plan, compared: Comparison) -> bool:
     return len(axes) > 1 and all(len(factor.levels) <= MAX_MAP_LEVELS for factor in axes)
 
 
-def specification(plan: Plan, compared: Comparison, differences: pl.DataFrame, measure: Measure) -> dict[str, Any]:
+def specification(
+    plan: Plan, compared: Comparison, differences: pl.DataFrame, measure: Measure, labels: Labels
+) -> dict[str, Any]:
     """Return the Vega-Lite specification of the map of one metric, without a theme."""
     x, y, *rest = axes_of(plan, compared)
     shown = differences.filter(pl.col(measure.column + MEAN).is_not_null())
@@ -59,9 +62,10 @@ def specification(plan: Plan, compared: Comparison, differences: pl.DataFrame, m
     limit = round_limit(0.0 if largest is None else float(largest))  # type: ignore[arg-type]
 
     def draw(panel: dict[str, Any], part: pl.DataFrame) -> Any:
-        compares = f"{factor.title}: {plain(panel[factor.column])} compared with {plain(compared.reference)}"
-        title = ", ".join(filter(None, (compares, levels_of(rest, panel))))
-        return _map(part, (x, y), measure, limit).properties(title=title)
+        level, first = (labels.level(factor, cell) for cell in (panel[factor.column], compared.reference))
+        compares = f"{labels.factor(factor)}: {level} compared with {first}"
+        title = ", ".join(filter(None, (compares, labels.levels(rest, panel))))
+        return _map(part, (x, y), measure, limit, labels).properties(title=title)
 
     return declaration(panels_of(shown, (factor, *rest), draw))
 
@@ -72,24 +76,27 @@ def _order(factor: Factor) -> list[Any]:
     return sorted(levels) if factor.is_number else levels
 
 
-def _map(part: pl.DataFrame, axes: Sequence[Factor], measure: Measure, limit: float) -> Any:
+def _map(part: pl.DataFrame, axes: Sequence[Factor], measure: Measure, limit: float, labels: Labels) -> Any:
     x, y = axes
     values = [_cell(row, axes, measure, limit) for row in part.iter_rows(named=True)]
     flat: dict[str, Any] = {"grid": False, "ticks": False, "domain": False}
     base = alt.Chart({"values": values}).encode(
         x=alt.X(
-            f"{column_name(x.column)}:O", title=x.title, scale=places(_order(x)), axis=alt.Axis(labelAngle=0, **flat)
+            f"{column_name(x.column)}:O",
+            title=labels.factor(x),
+            scale=places(_order(x)),
+            axis=alt.Axis(labelAngle=0, **flat),
         ),
         y=alt.Y(
             f"{column_name(y.column)}:O",
-            title=y.title,
+            title=labels.factor(y),
             # numbers grow upwards, names go down as they were given
             scale=places(_order(y)[::-1] if y.is_number else _order(y)),
             axis=alt.Axis(**flat),
         ),
         tooltip=[
-            *(alt.Tooltip(f"{column_name(factor.column)}:N", title=factor.title) for factor in axes),
-            alt.Tooltip("percent:Q", title=f"{measure.title}, difference [%]", format=".4~g"),
+            *(alt.Tooltip(f"{column_name(factor.column)}:N", title=labels.factor(factor)) for factor in axes),
+            alt.Tooltip("percent:Q", title=f"{labels.metric(measure)}, difference [%]", format=".4~g"),
             alt.Tooltip("mean:Q", title="Difference", format=".4~g"),
             alt.Tooltip("low:Q", title="95 % interval from", format=".4~g"),
             alt.Tooltip("high:Q", title="95 % interval to", format=".4~g"),

@@ -13,7 +13,7 @@ from quiclab.experiment.table import FAILED
 from quiclab.report import figures
 from quiclab.report.html import drawing, environment, with_contents
 from quiclab.report.sweeps import difference_map
-from quiclab.report.sweeps.figure import caption, most_runs, specification
+from quiclab.report.sweeps.figure import Style, caption, most_runs, specification
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,29 +54,29 @@ def figure_name(column: str) -> str:
     return f"figure-{column}.svg"
 
 
-def write(tables: Tables, directory: Path, command: str, *, distribution: bool = False) -> list[Path]:
+def write(tables: Tables, directory: Path, command: str, style: Style | None = None) -> list[Path]:
     """Write all files of a sweep, and remove those of an earlier one; returns those to look at.
 
-    `distribution` asks for figures of the distribution over runs, where names vary.
+    `style` has what is requested of the figures.
     """
-    plan = tables.plan
+    plan, style = tables.plan, style or Style()
     files = {RUNS: parquet_bytes(tables.runs), SETTINGS: tables.settings.write_csv().encode()}
     if tables.compared is not None:
         files[DIFFERENCES] = tables.differences.write_csv().encode()
     charts, specs = [], {}
     for number, measure in enumerate(plan.measures, start=1):
-        spec = specification(plan, tables.runs, tables.settings, measure, distribution)
+        spec = specification(plan, tables.runs, tables.settings, measure, style)
         svg = figures.to_svg(spec)
         files[figure_name(measure.column)] = svg.encode()
-        charts.append({"measure": measure, "svg": svg})
+        charts.append({"measure": measure, "title": style.labels.metric(measure), "svg": svg})
         specs[f"chart-{number}"] = spec
     maps, compared = [], tables.compared
     if compared is not None and len(tables.differences) and difference_map.has_map(plan, compared):
         for number, measure in enumerate(plan.measures, start=1):
-            spec = difference_map.specification(plan, compared, tables.differences, measure)
+            spec = difference_map.specification(plan, compared, tables.differences, measure, style.labels)
             svg = figures.to_svg(spec)
             files[figure_name(f"{measure.column}-differences")] = svg.encode()
-            maps.append({"measure": measure, "svg": svg})
+            maps.append({"measure": measure, "title": style.labels.metric(measure), "svg": svg})
             specs[f"differences-{number}"] = spec
     rows = tables.rows()
     page = (
@@ -87,7 +87,7 @@ def write(tables: Tables, directory: Path, command: str, *, distribution: bool =
             charts=charts,
             maps=maps,
             map_caption=difference_map.CAPTION,
-            caption=caption(plan, tables.runs, tables.without_value, distribution),
+            caption=caption(plan, tables.runs, tables.without_value, style),
             heads=tables.heads,
             difference_heads=tables.difference_heads,
             rows=rows,
