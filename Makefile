@@ -223,6 +223,10 @@ wheel: setup ## the wheels of quiclab and of its studies, in dist; then: python 
 	VIRTUAL_ENV=$(CURDIR)/.venv $(RUN)/maturin build --quiet --release --out dist
 	$(UV) build --quiet --wheel --package quiclab-studies --out-dir dist
 
+.PHONY: playground
+playground: ## the simulator as one web page, dist/playground.html (with Debian's Rust for browsers: playground/README.md)
+	$(PYTHON) playground/build.py
+
 .PHONY: lock
 lock: $(UV) ## renew Cargo.lock and uv.lock within the ranges of the manifests
 	cargo update
