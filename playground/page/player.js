@@ -1,6 +1,6 @@
 // Playback: runs both sides together, as fast as chosen, and moves the cursor through what they have recorded.
 
-// Time between two pictures of a run that is as fast as possible, in milliseconds.
+// Longest time between two pictures, in milliseconds.
 const PICTURE_MS = 100;
 
 export class Player {
@@ -97,13 +97,14 @@ export class Player {
     if (this.follow) this.cursorS = this.recordedS;
   }
 
-  // Runs until paused or ended. `Infinity` as speed: parts grow until each takes PICTURE_MS.
+  // Runs until paused or ended, in parts that take PICTURE_MS at most.
   async loop(round) {
     let last = performance.now();
     let part = this.stepS / 5;
     while (this.state === "running" && round === this.round) {
       const begun = performance.now();
-      await this.advance(this.timeS + (this.speed === Infinity ? part : ((begun - last) / 1000) * this.speed));
+      // an engine that is slower than the chosen speed gets parts that it can do
+      await this.advance(this.timeS + Math.min(part, (Math.max(begun - last, 1) / 1000) * this.speed));
       const worked = performance.now() - begun;
       last = begun;
       part = Math.min(Math.max(part * (worked < PICTURE_MS ? 2 : 0.7), 1e-4), this.endS);

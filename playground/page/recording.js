@@ -1,3 +1,6 @@
+// Packets that are kept: of longer runs, the last ones.
+const MAX_PACKETS = 2_000_000;
+
 // What one run has recorded so far: columns by element and metric, and packets at endpoints.
 export class Recording {
   constructor(elements, scenario) {
@@ -27,6 +30,9 @@ export class Recording {
       size.push(packets.size_bytes[row]);
       packet.push(packets.packet[row]);
     });
+    if (time.length > MAX_PACKETS) {
+      for (const name of Object.keys(this.packets)) this.packets[name] = this.packets[name].slice(-MAX_PACKETS / 2);
+    }
   }
 
   column(element, metric) {

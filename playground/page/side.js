@@ -50,6 +50,11 @@ export class Side {
   async discard() {
     const { run } = this;
     this.clear();
+    await this.forget(run);
+  }
+
+  // An engine that does not know the run any more has nothing to forget.
+  async forget(run) {
     if (run !== null) await this.engine.call("discard", { run }).catch(() => {});
   }
 
@@ -57,8 +62,9 @@ export class Side {
     try {
       await work();
     } catch (error) {
-      this.error = error;
-      this.run = null;
+      const { run } = this;
+      Object.assign(this, { error, run: null });
+      await this.forget(run);
     }
   }
 
