@@ -52,7 +52,7 @@ def compiler() -> dict[str, str]:
         "RUSTC": str(rustc),
         # -Zbuild-std, with a compiler that is released
         "RUSTC_BOOTSTRAP": "1",
-        "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER": str(linkers[-1]),
+        "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER": linkers[-1].name,
         "CARGO_PROFILE_RELEASE_OPT_LEVEL": "s",
         "CARGO_PROFILE_RELEASE_PANIC": "abort",
     }
@@ -132,7 +132,8 @@ def main() -> int:
     """Build; the exit code is 1 if something is missing."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "dist/playground.html", help="the page")
-    parser.add_argument("--target", type=Path, default=ROOT / "target/playground", help="folder of cargo")
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "playground"
+    parser.add_argument("--target", type=Path, default=target, help="folder of cargo")
     parser.add_argument("--module", type=Path, help="use this module instead of building one")
     arguments = parser.parse_args()
     try:

@@ -7,7 +7,7 @@ const [ARRIVAL, DEPARTURE, DROP] = [0, 1, 2];
 const LONGEST_TRIP_S = 2;
 const MARGIN = { side: 62, top: 24, bottom: 8 };
 
-// Packets of `flow` that are on their way at some time from `from` to `to`: {down, sentS, receivedS, droppedS, at, size}.
+// Packets of `flow` in transit at some time from `from` to `to`: {down, sentS, receivedS, droppedS, at, size}.
 export function tripsOf(recording, flow, from, to) {
   const { time, element, event, direction, flow: flows, size, packet } = recording.packets;
   const number = recording.flows.indexOf(flow);
@@ -78,7 +78,7 @@ export function drawSequence(canvas, trips, { from, to, colours }) {
   context.restore();
 }
 
-// Duration of the last trip that is over, to the receiver and back, for packets that are on their way.
+// Duration of the last trip that is over, to the receiver and back, for packets in transit.
 function usualLengths(trips) {
   const lengths = { true: 0.01, false: 0.01 };
   for (const { down, sentS, receivedS } of trips) if (receivedS !== undefined) lengths[down] = receivedS - sentS;

@@ -25,7 +25,7 @@ pub struct RunProgress {
     pub fraction: f64,
 }
 
-/// A simulation on its way to the end of its scenario.
+/// A simulation in progress, up to the end of its scenario.
 pub(crate) struct Drive {
     pub(crate) simulation: Simulation,
     /// Samples so far; empty unless the scenario requests them.

@@ -7,7 +7,7 @@ use crate::scenario::ScenarioText;
 use quiclab_core::Time;
 use quiclab_scenario::{Network, NetworkText};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -55,21 +55,22 @@ pub(crate) fn answer(request: &[u8], runs: &mut Runs) -> String {
         .map_err(|error| Refusal::Other(format!("request: {error}")))
         .and_then(|request| handle(request, runs));
     match answer {
-        Ok(value) => json!({ "ok": value }).to_string(),
+        Ok(value) => format!("{{\"ok\":{value}}}"),
         Err(refusal) => json!({ "error": refusal.into_json() }).to_string(),
     }
 }
 
-fn handle(request: Request, runs: &mut Runs) -> Result<Value, Refusal> {
+/// The value of the answer, as JSON.
+fn handle(request: Request, runs: &mut Runs) -> Result<String, Refusal> {
     match request {
-        Request::Catalogue(Nothing {}) => Ok(catalogue()),
+        Request::Catalogue(Nothing {}) => Ok(catalogue().to_string()),
         Request::Network(NetworkRequest { text, file }) => {
-            Ok(json!(Network::from_toml(&NetworkText { text, file })?))
+            Ok(json!(Network::from_toml(&NetworkText { text, file })?).to_string())
         }
-        Request::Resolve(text) => Ok(json!(text.scenario()?)),
+        Request::Resolve(text) => Ok(json!(text.scenario()?).to_string()),
         Request::Toml(text) => {
             let toml = text.scenario()?.to_toml();
-            Ok(json!(toml.map_err(|error| Refusal::Other(error.to_string()))?))
+            Ok(json!(toml.map_err(|error| Refusal::Other(error.to_string()))?).to_string())
         }
         Request::Start(start) => runs.start(start),
         Request::Advance(Advance { run, until_ns }) => runs.advance(run, Time::from_nanos(until_ns)),

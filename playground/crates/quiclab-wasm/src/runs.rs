@@ -3,9 +3,9 @@
 use crate::refusal::Refusal;
 use crate::scenario::ScenarioText;
 use quiclab_core::Time;
-use quiclab_sim::{BuildOptions, Event, NativeStacks, PartialRun, RunOptions};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use quiclab_sim::{BuildOptions, EndedBy, Event, NativeStacks, PartialRun, Record, RunOptions, Series};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -43,7 +43,7 @@ struct Run {
 
 impl Runs {
     /// Begins a run; answers with its number, the names of its elements and the scenario.
-    pub(crate) fn start(&mut self, start: Start) -> Result<Value, Refusal> {
+    pub(crate) fn start(&mut self, start: Start) -> Result<String, Refusal> {
         if self.runs.len() >= MAX_RUNS {
             let message = format!("runs: expected at most {MAX_RUNS} at a time, got one more; discard one");
             return Err(Refusal::Other(message));
@@ -66,11 +66,11 @@ impl Runs {
         self.last += 1;
         let answer = json!({ "run": self.last, "elements": names, "scenario": run.scenario() });
         self.runs.insert(self.last, Run { run, metrics: start.metrics, samples: 0, endpoints });
-        Ok(answer)
+        Ok(answer.to_string())
     }
 
     /// Handles all events of a run up to `until`; answers with the progress, and what has been recorded since.
-    pub(crate) fn advance(&mut self, number: u32, until: Time) -> Result<Value, Refusal> {
+    pub(crate) fn advance(&mut self, number: u32, until: Time) -> Result<String, Refusal> {
         let found = self.runs.get_mut(&number).ok_or_else(|| unknown(number))?;
         let advanced = found.run.advance(until, &|_| ControlFlow::Continue(()));
         let ended_by = match advanced {
@@ -81,65 +81,109 @@ impl Runs {
             }
         };
         let progress = found.run.progress();
-        Ok(json!({
-            "ended_by": ended_by,
-            "fraction": progress.fraction,
-            "delivered_bytes": progress.delivered_bytes,
-            "series": found.new_series(),
-            "packets": found.new_packets(),
-        }))
+        let packets = found.run.take_packets();
+        let answer = json_text(&Advanced {
+            ended_by,
+            fraction: progress.fraction,
+            delivered_bytes: progress.delivered_bytes,
+            series: found.new_samples(),
+            packets: PacketColumns::of(&packets, &found.endpoints),
+        });
+        found.samples = found.run.series().value.len();
+        Ok(answer)
     }
 
     /// Ends a run, as interrupted unless it has ended; answers with its result.
-    pub(crate) fn finish(&mut self, number: u32) -> Result<Value, Refusal> {
+    pub(crate) fn finish(&mut self, number: u32) -> Result<String, Refusal> {
         let Run { run, .. } = self.runs.remove(&number).ok_or_else(|| unknown(number))?;
-        Ok(json!(run.finish()?.result))
+        Ok(json_text(&run.finish()?.result))
     }
 
     /// Forgets a run.
-    pub(crate) fn discard(&mut self, number: u32) -> Result<Value, Refusal> {
-        self.runs.remove(&number).map(|_| Value::Null).ok_or_else(|| unknown(number))
+    pub(crate) fn discard(&mut self, number: u32) -> Result<String, Refusal> {
+        self.runs.remove(&number).map(|_| "null".to_owned()).ok_or_else(|| unknown(number))
     }
 }
 
 impl Run {
-    /// Columns of the samples since the last call; elements and metrics are numbers of names.
-    fn new_series(&mut self) -> Value {
+    /// The samples since the last call.
+    fn new_samples(&self) -> SampleColumns<'_> {
         let series = self.run.series();
-        let wanted: Vec<bool> = series
-            .metric_names
-            .iter()
-            .map(|name| self.metrics.as_ref().is_none_or(|wanted| wanted.iter().any(|it| it == name)))
-            .collect();
-        let all = self.samples..series.value.len();
-        self.samples = series.value.len();
-        let rows: Vec<usize> = all.filter(|row| wanted[series.metric[*row] as usize]).collect();
-        let rows = || rows.iter();
-        json!({
-            "metric_names": series.metric_names,
-            "time_ns": rows().map(|row| series.time_ns[*row]).collect::<Vec<_>>(),
-            "element": rows().map(|row| series.element[*row]).collect::<Vec<_>>(),
-            "metric": rows().map(|row| series.metric[*row]).collect::<Vec<_>>(),
-            "value": rows().map(|row| series.value[*row]).collect::<Vec<_>>(),
-        })
+        let is_wanted =
+            |name: &str| self.metrics.as_ref().is_none_or(|wanted| wanted.iter().any(|it| it == name));
+        let wanted: Vec<bool> = series.metric_names.iter().map(|name| is_wanted(name)).collect();
+        let rows: Vec<usize> =
+            (self.samples..series.value.len()).filter(|row| wanted[series.metric[*row] as usize]).collect();
+        SampleColumns::of(series, &rows)
     }
+}
 
-    /// Columns of the packets sent and received by endpoints and discarded by any element since the last call;
-    /// `event` is 0 for an arrival, 1 for a departure, 2 for a drop.
-    fn new_packets(&mut self) -> Value {
-        let mut records = self.run.take_packets();
-        records.retain(|record| record.event == Event::Drop || self.endpoints[record.element as usize]);
-        let records = || records.iter();
-        json!({
-            "time_ns": records().map(|record| record.time.as_nanos()).collect::<Vec<_>>(),
-            "element": records().map(|record| record.element).collect::<Vec<_>>(),
-            "event": records().map(|record| record.event as u8).collect::<Vec<_>>(),
-            "direction": records().map(|record| record.direction).collect::<Vec<_>>(),
-            "flow": records().map(|record| record.flow).collect::<Vec<_>>(),
-            "size_bytes": records().map(|record| record.size_bytes).collect::<Vec<_>>(),
-            "packet": records().map(|record| record.packet).collect::<Vec<_>>(),
-        })
+/// Answer to `advance`.
+#[derive(Serialize)]
+struct Advanced<'a> {
+    ended_by: Option<EndedBy>,
+    fraction: f64,
+    delivered_bytes: u64,
+    series: SampleColumns<'a>,
+    packets: PacketColumns,
+}
+
+/// Columns of samples; elements and metrics are numbers of names.
+#[derive(Serialize)]
+struct SampleColumns<'a> {
+    metric_names: &'a [Cow<'static, str>],
+    time_ns: Vec<i64>,
+    element: Vec<u32>,
+    metric: Vec<u32>,
+    value: Vec<f64>,
+}
+
+impl<'a> SampleColumns<'a> {
+    fn of(series: &'a Series, rows: &[usize]) -> Self {
+        Self {
+            metric_names: &series.metric_names,
+            time_ns: rows.iter().map(|row| series.time_ns[*row]).collect(),
+            element: rows.iter().map(|row| series.element[*row]).collect(),
+            metric: rows.iter().map(|row| series.metric[*row]).collect(),
+            value: rows.iter().map(|row| series.value[*row]).collect(),
+        }
     }
+}
+
+/// Columns of packets sent and received by endpoints, and discarded by any element; `event` is 0 for an arrival, 1 for
+/// a departure, 2 for a drop.
+#[derive(Default, Serialize)]
+struct PacketColumns {
+    time_ns: Vec<u64>,
+    element: Vec<u32>,
+    event: Vec<u8>,
+    direction: Vec<u8>,
+    flow: Vec<u32>,
+    size_bytes: Vec<u64>,
+    packet: Vec<u64>,
+}
+
+impl PacketColumns {
+    fn of(records: &[Record], endpoints: &[bool]) -> Self {
+        let mut columns = Self::default();
+        for record in records {
+            if record.event == Event::Drop || endpoints[record.element as usize] {
+                columns.time_ns.push(record.time.as_nanos());
+                columns.element.push(record.element);
+                columns.event.push(record.event as u8);
+                columns.direction.push(record.direction);
+                columns.flow.push(record.flow);
+                columns.size_bytes.push(record.size_bytes);
+                columns.packet.push(record.packet);
+            }
+        }
+        columns
+    }
+}
+
+/// The JSON of an answer.
+fn json_text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("answers have string keys only")
 }
 
 fn unknown(number: u32) -> Refusal {
