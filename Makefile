@@ -229,6 +229,10 @@ wheels: .tools/wheels/.synced | toolchain ## what is published, in dist: wheels 
 	.tools/wheels/bin/maturin sdist --quiet --out dist
 	$(UV) build --quiet --package quiclab-studies --out-dir dist
 
+.PHONY: playground
+playground: ## the simulator as one web page, dist/playground.html (with Debian's Rust for browsers: playground/README.md)
+	$(PYTHON) playground/build.py
+
 .PHONY: lock
 lock: $(UV) ## renew Cargo.lock and uv.lock within the ranges of the manifests
 	cargo update

@@ -31,6 +31,7 @@ GENERATED = {
     ".venv",
     ".tools",
     "target",
+    "dist",
     "results",
     "__pycache__",
     ".mypy_cache",

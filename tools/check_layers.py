@@ -30,10 +30,11 @@ CRATES = {
     # a product beside the program of the lab: neither may use the other
     "quiclab-tunnel": 6,
     "quiclab-py": 6,
+    "quiclab-wasm": 6,
     "quiclab-fuzz": 7,
 }
 #: Folders of crates.
-FOLDERS = ("crates", "tunnel/crates")
+FOLDERS = ("crates", "tunnel/crates", "playground/crates")
 #: Packages of python/quiclab: each imports only those before it, in functions and for types as well.
 PACKAGES = (
     *("errors", "_base", "stacks", "scenario", "result", "lane", "experiment", "study"),

@@ -6,7 +6,8 @@
 
 use crate::error::RunError;
 use crate::packet_log::{CHECKPOINT, Event, Record};
-use crate::run::{RunOptions, RunOutput, run};
+use crate::partial_run::run;
+use crate::run::{RunOptions, RunOutput};
 use quiclab_core::{Direction, DropReason};
 use quiclab_scenario::Scenario;
 use serde::Serialize;

@@ -1,5 +1,6 @@
 //! Drives a simulation to the end of its scenario.
 
+use crate::build::FlowEndpoints;
 use crate::error::RunError;
 use crate::event_loop::{Simulation, Step};
 use crate::reactions::Reactions;
@@ -24,54 +25,91 @@ pub struct RunProgress {
     pub fraction: f64,
 }
 
-/// Steps until the scenario's end; samples series on the way.
-pub(crate) fn drive(
-    simulation: &mut Simulation,
-    scenario: &Scenario,
-    receivers: &[usize],
-    series: &mut Series,
-    reactions: &mut Reactions<'_>,
-    progress: &dyn Fn(RunProgress) -> ControlFlow<()>,
-) -> Result<EndedBy, RunError> {
-    let limit = Time::ZERO + scenario.duration;
-    let mut goal = EndCondition::new(scenario.until, simulation.topology(), receivers);
-    let mut next_sample = scenario.record.series_interval.map(|_| Time::ZERO);
-    loop {
-        // a change precedes all other events at its instant
-        let change = reactions.next().filter(|change| {
-            *change <= limit && simulation.next_event().is_none_or(|event| event >= *change)
-        });
-        if let (Some(interval), Some(sample)) = (scenario.record.series_interval, &mut next_sample) {
-            // nothing changes after the last event: one more sample shows that, unless time continues
-            let last = match (change.or_else(|| simulation.next_event()), scenario.until) {
-                (Some(next), _) => next.min(limit + Duration::from_nanos(1)),
-                (None, Until::DurationOver) => limit + Duration::from_nanos(1),
-                (None, _) => *sample + Duration::from_nanos(1),
-            };
-            while *sample < last {
-                series.sample(*sample, simulation.topology_mut(), receivers);
-                *sample += interval;
-            }
-        }
-        if change.is_some() {
-            reactions.make_next(simulation)?;
-            continue;
-        }
-        match simulation.step(limit)? {
-            Step::Nothing if simulation.next_event().is_some() => return Ok(EndedBy::DurationOver),
-            Step::Nothing if scenario.until == Until::DurationOver => return Ok(EndedBy::DurationOver),
-            Step::Nothing => return Ok(EndedBy::Idle),
-            Step::Handled(element) => {
-                reactions.happened(simulation, element)?;
-                if let Some(ended_by) = goal.reached(simulation.topology(), element) {
-                    return Ok(ended_by);
+/// A simulation in progress, up to the end of its scenario.
+pub(crate) struct Drive {
+    pub(crate) simulation: Simulation,
+    /// Samples so far; empty unless the scenario requests them.
+    pub(crate) series: Series,
+    pub(crate) reactions: Reactions,
+    receivers: Vec<usize>,
+    goal: EndCondition,
+    /// Time of the next sample.
+    next_sample: Option<Time>,
+}
+
+impl Drive {
+    pub(crate) fn new(simulation: Simulation, scenario: &Scenario, ends: &FlowEndpoints) -> Self {
+        let FlowEndpoints { senders, receivers } = ends;
+        let reactions = Reactions::new(scenario, simulation.topology(), senders, receivers);
+        let goal = EndCondition::new(scenario.until, simulation.topology(), receivers);
+        let next_sample = scenario.record.series_interval.map(|_| Time::ZERO);
+        let receivers = receivers.clone();
+        Self { simulation, series: Series::default(), reactions, receivers, goal, next_sample }
+    }
+
+    /// Takes the end condition of `scenario`, which differs from the former one in nothing else.
+    pub(crate) fn turn_to(&mut self, scenario: &Scenario) {
+        self.goal = EndCondition::new(scenario.until, self.simulation.topology(), &self.receivers);
+    }
+
+    /// Progress of the run.
+    pub(crate) fn progress(&self, scenario: &Scenario) -> RunProgress {
+        self.goal.progress(self.simulation.now(), scenario)
+    }
+
+    /// Handles all events up to `pause`, or to the scenario's end if that is earlier; samples series on the way.
+    /// `None`: the run has not ended. Pauses change nothing.
+    pub(crate) fn advance(
+        &mut self,
+        scenario: &Scenario,
+        pause: Time,
+        progress: &dyn Fn(RunProgress) -> ControlFlow<()>,
+    ) -> Result<Option<EndedBy>, RunError> {
+        let Self { simulation, series, reactions, receivers, goal, next_sample } = self;
+        let end = Time::ZERO + scenario.duration;
+        let limit = end.min(pause);
+        loop {
+            // a change precedes all other events at its instant
+            let change = reactions.next().filter(|change| {
+                *change <= end && simulation.next_event().is_none_or(|event| event >= *change)
+            });
+            if let (Some(interval), Some(sample)) = (scenario.record.series_interval, &mut *next_sample) {
+                // nothing changes after the last event: one more sample shows that, unless time continues
+                let last = match (change.or_else(|| simulation.next_event()), scenario.until) {
+                    (Some(next), _) => next.min(end + Duration::from_nanos(1)),
+                    (None, Until::DurationOver) => end + Duration::from_nanos(1),
+                    (None, _) => *sample + Duration::from_nanos(1),
+                };
+                while *sample < last {
+                    series.sample(*sample, simulation.topology_mut(), receivers);
+                    *sample += interval;
                 }
             }
-        }
-        if simulation.events().is_multiple_of(PROGRESS_EVENTS)
-            && progress(goal.progress(simulation.now(), scenario)).is_break()
-        {
-            return Err(RunError::Interrupted);
+            if let Some(change) = change {
+                if change > limit {
+                    return Ok(None);
+                }
+                reactions.make_next(simulation)?;
+                continue;
+            }
+            match simulation.step(limit)? {
+                Step::Nothing => match simulation.next_event() {
+                    Some(event) if event <= end => return Ok(None),
+                    None if scenario.until != Until::DurationOver => return Ok(Some(EndedBy::Idle)),
+                    _ => return Ok(Some(EndedBy::DurationOver)),
+                },
+                Step::Handled(element) => {
+                    reactions.happened(simulation, element)?;
+                    if let Some(ended_by) = goal.reached(simulation.topology(), element) {
+                        return Ok(Some(ended_by));
+                    }
+                }
+            }
+            if simulation.events().is_multiple_of(PROGRESS_EVENTS)
+                && progress(goal.progress(simulation.now(), scenario)).is_break()
+            {
+                return Err(RunError::Interrupted);
+            }
         }
     }
 }

@@ -10,8 +10,8 @@ use quiclab_core::MetricGroup;
 pub fn metric_groups() -> Vec<MetricGroup> {
     let mut groups = quiclab_core::metric_groups();
     groups.extend(quiclab_transport::metric_groups());
-    groups.extend(quiclab_stacks::metric_groups());
-    groups.extend(quiclab_carrier::metric_groups());
+    #[cfg(feature = "real-stacks")]
+    groups.extend([quiclab_stacks::metric_groups(), quiclab_carrier::metric_groups()].concat());
     groups.extend([
         PROGRESS.group(),
         ARRIVALS.group(),

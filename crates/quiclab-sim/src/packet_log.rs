@@ -18,6 +18,7 @@ pub enum Event {
     Drop = 2,
 }
 
+#[cfg(feature = "tables")]
 impl Event {
     /// All events, in the order of their numbers.
     pub(crate) const ALL: [Self; 3] = [Self::Arrival, Self::Departure, Self::Drop];

@@ -7,12 +7,12 @@
 use crate::event_loop::{Simulation, SimulationError};
 use crate::result::{ChangeRecord, seconds};
 use quiclab_core::{Link, LinkState, RecoveryState, Time, Topology};
-use quiclab_scenario::{Cause, Scenario};
+use quiclab_scenario::{Cause, NetworkEvent, Scenario};
 use std::collections::BTreeMap;
 
 /// The events of a run.
-pub(crate) struct Reactions<'a> {
-    scenario: &'a Scenario,
+pub(crate) struct Reactions {
+    events: Vec<NetworkEvent>,
     /// Index of each link of each event in the topology.
     links: Vec<Vec<usize>>,
     /// Changes to make or to end, in the order of time, then of scheduling.
@@ -46,10 +46,10 @@ struct Watch {
     over: bool,
 }
 
-impl<'a> Reactions<'a> {
+impl Reactions {
     /// Creates the events of `scenario`, whose flows end at these elements of `topology`.
     pub(crate) fn new(
-        scenario: &'a Scenario,
+        scenario: &Scenario,
         topology: &Topology,
         senders: &[usize],
         receivers: &[usize],
@@ -57,7 +57,7 @@ impl<'a> Reactions<'a> {
         let index = |name: &String| topology.index(name).expect("links of a valid scenario are elements");
         let links = scenario.events.iter().map(|event| event.links.iter().map(index).collect()).collect();
         let mut reactions = Self {
-            scenario,
+            events: scenario.events.clone(),
             links,
             due: BTreeMap::new(),
             scheduled: 0,
@@ -120,7 +120,7 @@ impl<'a> Reactions<'a> {
             return false;
         };
         let watch = &mut self.watches[index];
-        match &self.scenario.events[event].when {
+        match &self.events[event].when {
             Cause::Time { .. } => false,
             Cause::Delivered { size, .. } => {
                 watch.over = endpoint.progress().delivered_bytes >= size.bytes();
@@ -145,7 +145,7 @@ impl<'a> Reactions<'a> {
     }
 
     fn make(&mut self, simulation: &mut Simulation, now: Time, step: Step) -> Result<(), SimulationError> {
-        let event = &self.scenario.events[step.event];
+        let event = &self.events[step.event];
         let number = step.ends.unwrap_or(self.number);
         let change = step.ends.is_none().then(|| event.change());
         for (place, &element) in self.links[step.event].iter().enumerate() {

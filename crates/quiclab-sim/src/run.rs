@@ -1,17 +1,15 @@
 //! A run: computes a result from a resolved scenario and a seed.
 
 use crate::arrivals::{Arriving, Completion};
-use crate::build::{BuildError, BuildOptions, Built, FlowEndpoints, build};
-use crate::drive::{RunProgress, drive};
+use crate::build::{BuildOptions, FlowEndpoints};
+use crate::drive::RunProgress;
 use crate::error::RunError;
 use crate::event_loop::Simulation;
-use crate::packet_log::{PacketLog, Record};
-use crate::reactions::Reactions;
+use crate::packet_log::Record;
 use crate::result::{
     ChangeRecord, ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA, by_name, seconds,
 };
 use crate::series::Series;
-use crate::warm_start;
 use quiclab_core::tunnel::{SojournRecord, TunnelElement};
 use quiclab_core::{Element, Metrics, PacketObserver, RequestTimes, Role, Tap, TapRecords, Time, Topology};
 use quiclab_scenario::{Scenario, Until};
@@ -54,39 +52,6 @@ pub struct RunOutput {
     pub element_names: Vec<String>,
     /// See [`PacketLog::into_checkpoints`].
     pub(crate) checkpoints: Vec<u128>,
-}
-
-/// Runs `scenario` (resolved and valid) with `seed`. If an endpoint has a warm start, a warm-up run comes first
-/// (`warm_start.rs`); `progress` reports 0 during it.
-///
-/// # Errors
-/// If the scenario cannot be built, the simulation fails or the caller interrupts it.
-pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions<'_>) -> Result<RunOutput, RunError> {
-    let repeated = scenario.repeated().map_err(|problem| BuildError::Problem(Box::new(problem)))?;
-    let scenario = &*repeated;
-    let Built { mut topology, ends } = build(scenario, seed, &options.build)?;
-    warm_start::prepare(&mut topology, scenario, seed, &options.build, options.progress)?;
-    let observers = (options.packet_observers)(&topology);
-    let mut simulation = Simulation::new(topology, observers);
-    if let Some(window) = &options.compared {
-        let mut log = PacketLog::new(window.clone());
-        let elements = (0..simulation.topology().len()).map(|index| simulation.topology().name(index));
-        log.compare(elements, scenario.flow_names().map(String::as_str));
-        simulation.keep_records(log);
-    } else if scenario.record.packets {
-        simulation.keep_all_records();
-    }
-    let mut series = Series::default();
-    let FlowEndpoints { senders, receivers } = &ends;
-    let mut reactions = Reactions::new(scenario, simulation.topology(), senders, receivers);
-    let ended_by =
-        drive(&mut simulation, scenario, receivers, &mut series, &mut reactions, options.progress)?;
-    let changes = reactions.into_log();
-    let end = match ended_by {
-        EndedBy::DurationOver => Time::ZERO + scenario.duration,
-        _ => simulation.now(),
-    };
-    conclude(simulation, ResultInput { scenario, seed, lane: "sim", ends, series, ended_by, end, changes })
 }
 
 /// Input of [`conclude`] in addition to the simulation.

@@ -1,6 +1,7 @@
 //! Sources of endpoints: the native stacks, in one catalogue, or an implementation of the caller.
 
 use quiclab_core::bearer::ChooseLink;
+use quiclab_core::problem::ensure;
 use quiclab_core::tunnel::Carrier;
 use quiclab_core::{Endpoint, Problem, StackAbilities};
 use quiclab_scenario::Computation;
@@ -79,15 +80,26 @@ pub trait Stacks {
     }
 }
 
+#[cfg(feature = "real-stacks")]
+use {quiclab_carrier::CARRIERS as REAL_CARRIERS, quiclab_stacks::STACKS as REAL_STACKS};
+
+#[cfg(not(feature = "real-stacks"))]
+const REAL_STACKS: &[&dyn NativeStack] = &[];
+#[cfg(not(feature = "real-stacks"))]
+const REAL_CARRIERS: &[&dyn CarrierStack] = &[];
+
+/// Stacks that a build without the feature `real-stacks` lacks.
+const ABSENT: &[&str] = if cfg!(feature = "real-stacks") { &[] } else { &["quinn", "noq"] };
+
 /// All native stacks: those of quiclab-transport, then those of quiclab-stacks.
 #[must_use]
 pub fn stacks() -> Vec<&'static dyn NativeStack> {
-    [quiclab_transport::STACKS, quiclab_stacks::STACKS].concat()
+    [quiclab_transport::STACKS, REAL_STACKS].concat()
 }
 
 /// The stacks that carry tunnels.
 fn carriers() -> Vec<&'static dyn CarrierStack> {
-    [quiclab_transport::CARRIERS, quiclab_carrier::CARRIERS].concat()
+    [quiclab_transport::CARRIERS, REAL_CARRIERS].concat()
 }
 
 /// Checks the stack, the profile and the options of an endpoint; returns the abilities of its stack.
@@ -96,6 +108,11 @@ fn carriers() -> Vec<&'static dyn CarrierStack> {
 /// If the stack is unknown, carries no tunnels where it must, or rejects a value; the message lists the
 /// allowed values.
 pub fn validate(config: &EndpointConfig, end: EndOf) -> Result<StackAbilities, Problem> {
+    let name = config.stack.as_deref().unwrap_or_default();
+    ensure(!ABSENT.contains(&name), || {
+        let known = stacks().into_iter().map(|stack| stack.info().name);
+        Problem::unknown("stack", name, known).because("the stack is not available in this build")
+    })?;
     if let EndOf::Tunnel { fixed_windows } = end {
         carrier::find(&carriers(), config)?.validate(config, fixed_windows)?;
     }

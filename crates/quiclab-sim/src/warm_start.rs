@@ -6,12 +6,10 @@
 //! run with the metrics of its second.
 
 use crate::build::{BuildOptions, Built, build};
-use crate::drive::{RunProgress, drive};
+use crate::drive::{Drive, RunProgress};
 use crate::error::RunError;
 use crate::event_loop::Simulation;
-use crate::reactions::Reactions;
 use crate::result::EndedBy;
-use crate::series::Series;
 use quiclab_core::{Endpoint, RandomStream, SavedTcpMetrics, Time, Topology};
 use quiclab_scenario::{Record, Scenario, Until};
 use std::ops::ControlFlow;
@@ -55,21 +53,17 @@ fn warm_up(
     progress: &dyn Fn(RunProgress) -> ControlFlow<()>,
 ) -> Result<Vec<(usize, SavedTcpMetrics)>, RunError> {
     // an event has its cause in the run itself
-    let without = Scenario { record: Record::default(), events: Vec::new(), ..scenario.clone() };
-    let mut scenario = without.clone();
+    let mut scenario = Scenario { record: Record::default(), events: Vec::new(), ..scenario.clone() };
     let options = BuildOptions { transport_observer: &|_| None, ..*options };
     let seed = RandomStream::new(seed, "run before").bits();
     let Built { topology, ends } = build(&scenario, seed, &options)?;
-    let mut simulation = Simulation::new(topology, Vec::new());
-    let mut reactions = Reactions::new(&without, simulation.topology(), &ends.senders, &ends.receivers);
+    let mut drive = Drive::new(Simulation::new(topology, Vec::new()), &scenario, &ends);
     let progress = |_| progress(RunProgress { now: Time::ZERO, delivered_bytes: 0, fraction: 0.0 });
-    let mut go_on = |scenario: &Scenario| {
-        drive(&mut simulation, scenario, &ends.receivers, &mut Series::default(), &mut reactions, &progress)
-    };
-    if go_on(&scenario)? == EndedBy::WorkloadsDone {
+    if drive.advance(&scenario, Time::MAX, &progress)? == Some(EndedBy::WorkloadsDone) {
         // the last acknowledgements are in transit, and the connections close after them
         scenario.until = Until::DurationOver;
-        go_on(&scenario)?;
+        drive.turn_to(&scenario);
+        drive.advance(&scenario, Time::MAX, &progress)?;
     }
-    Ok(metrics(simulation.topology_mut()))
+    Ok(metrics(drive.simulation.topology_mut()))
 }
