@@ -226,7 +226,7 @@ PROCESSORS ?= x86_64 aarch64
 wheels: .tools/wheels/.synced | toolchain ## what is published, in dist: wheels for Linux on PROCESSORS, sources, the studies; then: python tools/try_wheel.py
 	rm -f dist/quiclab*
 	.tools/wheels/bin/python tools/wheels.py $(PROCESSORS)
-	.tools/wheels/bin/maturin sdist --quiet --out dist
+	.tools/wheels/bin/maturin sdist --out dist
 	$(UV) build --quiet --package quiclab-studies --out-dir dist
 
 .PHONY: playground
