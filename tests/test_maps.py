@@ -30,6 +30,7 @@ GENERATED = {
     ".git",
     ".venv",
     ".tools",
+    "dist",
     "target",
     "results",
     "__pycache__",
