@@ -1,7 +1,10 @@
-"""The documentation site: its navigation is the map, sources have pages, the check finds what is dead, search works."""
+"""The documentation site: navigation from the map, pages of sources, its check, its search; figures of the gallery."""
 
 from __future__ import annotations
 
+import filecmp
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +13,12 @@ from typing import Any
 import pytest
 
 from conftest import BROWSER, ROOT, tool
+from quiclab import cli
 
 pages = tool("site_pages")
 check = tool("site_check")
 build = tool("site_build")
+gallery = tool("gallery")
 ZENSICAL = ROOT / ".tools" / "site" / "venv" / "bin" / "zensical"
 FILES = pages.tracked()
 DOCUMENTS = build.documents(FILES)
@@ -21,7 +26,7 @@ DOCUMENTS = build.documents(FILES)
 
 def paths(nav: list[Any]) -> list[str]:
     """Return the pages of a navigation."""
-    found = []
+    found: list[str] = []
     for entry in nav:
         for value in entry.values() if isinstance(entry, dict) else [entry]:
             found += paths(value) if isinstance(value, list) else [value]
@@ -30,7 +35,7 @@ def paths(nav: list[Any]) -> list[str]:
 
 def test_each_document_is_once_in_the_navigation() -> None:
     known = pages.parts(DOCUMENTS[pages.MAP], FILES)
-    shown = paths(pages.navigation([*known, pages.project(known, list(DOCUMENTS))], []))
+    shown = paths(pages.navigation([*known, pages.project(known, list(DOCUMENTS))]))
     assert sorted(shown) == sorted(DOCUMENTS)
 
 
@@ -115,13 +120,79 @@ def test_the_check_reads_styles(tmp_path: Path) -> None:
     assert check.problems(tmp_path) == ["a.css: requests https://example.org/f.woff2"]
 
 
+FIGURES = gallery.declared()
+#: Figures that are drawn here, one of several runs and one of a single run.
+SAMPLE = [figure for figure in FIGURES if figure.name in ("slow_start_exits", "bbr_and_cubic")]
+
+
+def test_figures_of_the_gallery_are_declared_whole() -> None:
+    assert len({figure.name for figure in FIGURES}) == len(FIGURES)
+    assert {figure.kind for figure in FIGURES} == set(gallery.KINDS)
+    for figure in FIGURES:
+        assert figure.study or (ROOT / figure.scenario).is_file(), figure.name
+        # numbers are in the figure; names such as BBRv3 and L4S may have some
+        assert re.findall(r"(?<![A-Za-z])\d", figure.mechanism) == [], figure.name
+        assert re.fullmatch(r"[A-Z][^.]*\.", figure.mechanism), figure.name
+
+
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The gallery with two figures."""
+    folder: Path = tmp_path_factory.mktemp("gallery") / "drawn"
+    gallery.write(folder, SAMPLE, 1)
+    return folder
+
+
+@pytest.mark.slow
+def test_figures_repeat_to_the_byte(drawn: Path, tmp_path: Path) -> None:
+    gallery.write(tmp_path, SAMPLE, 2)
+    files = sorted(str(path.relative_to(drawn)) for path in drawn.rglob("*") if path.is_file())
+    assert len(files) > 2 * len(SAMPLE)
+    assert filecmp.cmpfiles(drawn, tmp_path, files, shallow=False) == (files, [], [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("figure", SAMPLE, ids=lambda figure: figure.name)
+def test_the_commands_of_a_figure_give_its_data(
+    figure: Any, drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    monkeypatch.chdir(tmp_path)
+    text = (drawn / f"{figure.name}.md").read_text(encoding="utf-8")
+    commands = re.search(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert commands is not None
+    for line in commands[1].replace("\\\n", "").splitlines():
+        program, *words = shlex.split(line)
+        assert program == "quiclab"
+        assert cli.invoke(words) == 0
+    out = tmp_path / "results" / figure.name
+    if figure.kind == "sweep":
+        made, shown = out / "settings.csv", drawn / figure.name / "settings.csv"
+        assert made.read_bytes() == shown.read_bytes()
+    else:
+        digest = re.search(r"digest `(\w+)`", text)
+        assert digest is not None
+        assert digest[1] in (out / "result.json").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def site(drawn: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site with two figures of the gallery."""
     if not ZENSICAL.is_file():
         pytest.skip("zensical is not installed: make site")
     folder = tmp_path_factory.mktemp("site")
-    names = ("--zensical", ZENSICAL, "--work", folder / "work", "--out", folder / "out", "--version", "9.9")
+    names = (
+        "--zensical",
+        ZENSICAL,
+        "--work",
+        folder / "work",
+        "--out",
+        folder / "out",
+        "--version",
+        "9.9",
+        "--gallery",
+        drawn,
+    )
     command = [sys.executable, ROOT / "tools" / "site_build.py", *names]
     subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
     return folder / "out" / "9.9"

@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import Any
 
 import gallery_charts as charts
-
 import quiclab
 from quiclab._base.files import parquet_bytes
 from quiclab.cli import invoke
@@ -48,6 +47,7 @@ SCHEMES = {
     name: scheme | {"padding": {"left": 40, "right": 12, "top": 8, "bottom": 8}}
     for name, scheme in (("light", figures.LIGHT), ("dark", figures.DARK))
 }
+MAX_LINE = 90
 KINDS = ("sweep", "time", "packets", "study")
 
 
@@ -203,7 +203,9 @@ def _study(figure: Figure, jobs: int) -> Drawn:
         shown = study.presentation.figures[0]
         data = figures.figure_data(evaluation, shown, figure.engine)
         drawn = figures.specification(evaluation, shown, figure.engine)
-        return Drawn(drawn, figures.caption(evaluation, shown, figure.engine), {"points.csv": data.write_csv().encode()})
+        return Drawn(
+            drawn, figures.caption(evaluation, shown, figure.engine), {"points.csv": data.write_csv().encode()}
+        )
 
 
 def page(figure: Figure, drawn: Drawn) -> str:
@@ -223,10 +225,19 @@ def page(figure: Figure, drawn: Drawn) -> str:
 
 def overview(shown: Iterable[Figure]) -> str:
     """Return the page with all figures."""
-    lines = ["# Gallery", "", "Each figure has its scenario, the command that makes it, and its data.", ""]
+    lines = [
+        "---",
+        "hide: [toc]",
+        "---",
+        "# Gallery",
+        "",
+        "Each figure has its scenario, the command that makes it, and its data.",
+        "",
+    ]
     lines += ['<div class="gallery" markdown>', ""]
     for figure in shown:
-        linked = "".join(f"[{picture}]({figure.name}.md)" for picture in _pictures(figure).splitlines())
+        shown_in_link = _pictures(figure).replace("\n", "")
+        linked = f"[{shown_in_link}]({figure.name}.md)"
         lines += ["<div markdown>", "", linked, "", f"[{figure.title}]({figure.name}.md)", "", "</div>", ""]
     return "\n".join([*lines, "</div>"]) + "\n"
 
@@ -241,7 +252,9 @@ def _options(name: str, values: Iterable[str]) -> list[str]:
 
 
 def _line(words: list[str]) -> str:
-    return shlex.join(["quiclab", *words])
+    """Return a command with an option a line, if it is long."""
+    line = shlex.join(["quiclab", *words])
+    return line if len(line) <= MAX_LINE else line.replace(" --", " \\\n    --")
 
 
 def write(out: Path, chosen: list[Figure], jobs: int) -> None:

@@ -154,7 +154,9 @@ def packets(result: RunResult, elements: list[str], start_s: float, end_s: float
 def scatter(data: pl.DataFrame) -> dict[str, Any]:
     """Return the specification of a figure of packets."""
     names = sorted(set(data["series"]))
-    x = alt.X("time_s:Q", title="Time [s]", scale=alt.Scale(zero=False, nice=False, padding=8), axis=alt.Axis(grid=False))
+    x = alt.X(
+        "time_s:Q", title="Time [s]", scale=alt.Scale(zero=False, nice=False, padding=8), axis=alt.Axis(grid=False)
+    )
     y = alt.Y("value:Q", title="Sent before [kB]", scale=alt.Scale(zero=False))
     dropped = alt.datum.series == DROPPED
     size = alt.condition(dropped, alt.value(60), alt.value(14))

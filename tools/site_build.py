@@ -68,6 +68,11 @@ def stage(work: Path, version: str, gallery: Path | None) -> None:
     texts = documents(files)
     known = site_pages.parts(texts[site_pages.MAP], files)
     parts = [*known, site_pages.project(known, list(texts))]
+    titles = dict(texts)
+    if gallery is not None and (gallery / "index.md").is_file():
+        shutil.copytree(gallery, pages / GALLERY)
+        titles |= {f"{GALLERY}/{file.name}": file.read_text(encoding="utf-8") for file in gallery.glob("*.md")}
+        parts.insert(-1, site_pages.gallery(titles[f"{GALLERY}/index.md"]))
     for path, text in site_pages.with_sources(texts, files).items():
         _write(pages / path, text)
     for file in files:
@@ -76,17 +81,12 @@ def stage(work: Path, version: str, gallery: Path | None) -> None:
             shutil.copyfile(ROOT / file, pages / file)
     for name in ("site.css", "site.js", "iframe-worker.js"):
         _write(pages / "assets" / name, (OWN / name).read_text(encoding="utf-8"))
-    pictures = []
-    if gallery is not None and (gallery / "index.md").is_file():
-        shutil.copytree(gallery, pages / GALLERY)
-        pictures = [f"{GALLERY}/index.md", *sorted(f"{GALLERY}/{file.name}" for file in gallery.glob("*.md"))]
-        pictures = list(dict.fromkeys(pictures))
     opening = texts["README.md"].split("\n\n")[1]
-    _write(pages / "llms.txt", site_pages.llms(parts, texts, opening.replace("**", "")))
-    whole = (texts[page.path] for part in parts[:-1] for group in part.groups for page in group.pages)
+    _write(pages / "llms.txt", site_pages.llms(parts, titles, opening.replace("**", "")))
+    whole = (texts[page.path] for part in known for group in part.groups for page in group.pages)
     _write(pages / "llms-full.txt", "\n\n".join([texts["README.md"], *whole]))
     _write(pages / "versions.md", VERSIONS.format(version=version))
-    nav = site_pages.navigation(parts, pictures)
+    nav = site_pages.navigation(parts)
     nav[-1][site_pages.PROJECT].append("versions.md")
     options = (OWN / "mkdocs.yml").read_text(encoding="utf-8")
     # JSON is YAML, too

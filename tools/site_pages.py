@@ -105,12 +105,19 @@ def project(known: list[Part], files: list[str]) -> Part:
     return Part(PROJECT, [Group("", first), *groups])
 
 
-def navigation(all_parts: list[Part], pictures: list[str]) -> list[dict[str, Any]]:
-    """Return `nav` of the site; pages of the gallery are `pictures`, the first of them its list."""
+def gallery(overview: str) -> Part:
+    """Return the part with the figures of the gallery, in the order of the page that has them all."""
+    figures = dict.fromkeys(re.findall(r"\]\((\w+\.md)\)", overview))
+    about = "figures with scenario, command and data"
+    return Part(
+        "Gallery", [Group("", [Page("gallery/index.md", about), *(Page(f"gallery/{name}") for name in figures)])]
+    )
+
+
+def navigation(all_parts: list[Part]) -> list[dict[str, Any]]:
+    """Return `nav` of the site."""
     sections: list[dict[str, Any]] = [{"Home": "README.md"}]
     for part in all_parts:
-        if part.title == PROJECT and pictures:
-            sections.append({"Gallery": pictures})
         pages: list[Any] = []
         for group in part.groups:
             paths = [page.path for page in group.pages]
