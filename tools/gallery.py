@@ -8,8 +8,8 @@ All runs are made in the sim lane; the same version gives the same bytes. Kinds 
 | kind | figure | data |
 | --- | --- | --- |
 | `sweep` | that of `quiclab sweep` | settings as CSV, runs as Parquet |
-| `time` | metrics of a run over time | samples as CSV |
-| `packets` | packets of a run at an element | packets as CSV |
+| `time` | metrics of a run over time | samples as CSV, the page of `quiclab inspect` |
+| `packets` | packets of a run at an element | packets as CSV, the same page |
 | `study` | the first figure of a study | its table as CSV |
 """
 
@@ -23,7 +23,9 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,8 @@ SCHEMES = {
     for name, scheme in (("light", figures.LIGHT), ("dark", figures.DARK))
 }
 MAX_LINE = 90
+INSPECT = "inspect.html"
+ABOUT = {INSPECT: ": the run in the page of `quiclab inspect`"}
 KINDS = ("sweep", "time", "packets", "study")
 
 
@@ -159,17 +163,18 @@ def draw(figure: Figure, jobs: int) -> Drawn:
         return _sweep(figure, jobs)
     if figure.kind == "study":
         return _study(figure, jobs)
-    scenario = quiclab.load(ROOT / figure.scenario, parse_sets(figure.sets))
-    result = quiclab.run(scenario, 1)
+    result = quiclab.run(quiclab.load(ROOT / figure.scenario, parse_sets(figure.sets)), 1)
     if figure.kind == "packets":
         data = charts.packets(result, figure.elements, figure.start_s, figure.end_s)
         marks = "One mark for each packet."
-        return Drawn(charts.scatter(data), marks, {"packets.csv": data.write_csv().encode()}, result.digest)
+        files = {"packets.csv": data.write_csv().encode(), INSPECT: _inspected(figure)}
+        return Drawn(charts.scatter(data), marks, files, result.digest)
     panels = []
     for panel in figure.panels:
         data = charts.series(result, panel["metric"], panel["elements"], figure.every)
         panels.append((panel["metric"], charts.between(data, figure.start_s, figure.end_s)))
     files = {f"{metric}.csv": charts.thinned(data).write_csv().encode() for metric, data in panels}
+    files[INSPECT] = _inspected(figure)
     return Drawn(charts.time(panels, figure.start_s), "One run.", files, result.digest)
 
 
@@ -193,12 +198,34 @@ def _sweep(figure: Figure, jobs: int) -> Drawn:
     return Drawn(drawn, caption(plan, result.runs, distribution=figure.distribution), files)
 
 
+def _inspected(figure: Figure) -> bytes:
+    """Return the page that `quiclab inspect` writes of the run of a figure."""
+    with tempfile.TemporaryDirectory() as directory:
+        run, page_file = Path(directory) / figure.name, Path(directory) / INSPECT
+        _invoke("run", ROOT / figure.scenario, *_options("--set", figure.sets), "--out", run)
+        _invoke("inspect", run, "--out", page_file)
+        return page_file.read_bytes()
+
+
+def _invoke(*words: object) -> None:
+    """Carry out a command.
+
+    Raises
+    ------
+    RuntimeError
+        If it fails.
+    """
+    with redirect_stdout(StringIO()):
+        code = invoke([str(word) for word in words])
+    if code != 0:
+        raise RuntimeError(f"{shlex.join(['quiclab', *map(str, words)])}: expected exit code 0, got {code}")
+
+
 def _study(figure: Figure, jobs: int) -> Drawn:
     study = find(figure.study)
     with tempfile.TemporaryDirectory() as directory:
-        words = ["study", "run", figure.study, "--runs", str(figure.runs), "--engines", figure.engine]
-        if invoke([*words, "--jobs", str(jobs), "--out", directory]) != 0:
-            raise RuntimeError(f"{figure.name}: the study failed")
+        words = ["study", "run", figure.study, "--runs", figure.runs, "--engines", figure.engine]
+        _invoke(*words, "--jobs", jobs, "--out", directory)
         evaluation = Evaluation(study, Path(directory))
         shown = study.presentation.figures[0]
         data = figures.figure_data(evaluation, shown, figure.engine)
@@ -215,7 +242,7 @@ def page(figure: Figure, drawn: Drawn) -> str:
     lines += ["```sh", *figure.commands(), "```", ""]
     if drawn.digest:
         lines += [f"The run has the digest `{drawn.digest}`.", ""]
-    lines += ["## Data", "", *(f"- [{name}]({figure.name}/{name})" for name in drawn.files)]
+    lines += ["## Data", "", *(f"- [{name}]({figure.name}/{name}){ABOUT.get(name, '')}" for name in drawn.files)]
     lines += [f"- the figure as SVG: [{scheme}]({figure.name}/{scheme}.svg)" for scheme in SCHEMES]
     if figure.scenario:
         text = (ROOT / figure.scenario).read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
-"""Figures of the gallery that show one run over time, in the style of `quiclab.report.figures`.
+"""Figures of the gallery that show one run over time.
 
-`time` has a panel for each metric, with a line for each element; `packets` has a mark for each packet of an element,
+`time` has a panel for each metric, with a line for each element; `scatter` has a mark for each packet of an element,
 by what happened to it, at the bytes that its flow had sent before it.
 """
 
@@ -12,7 +12,8 @@ import altair as alt
 import polars as pl
 
 from quiclab import RunResult
-from quiclab.report.figures.theme import COLOURS, WIDTH, colours, declaration
+from quiclab.report.figures.theme import WIDTH, colours, declaration
+from quiclab.report.panels import Line, Panel, panels
 from quiclab.result.metrics import metrics
 from quiclab.result.series import rates
 
@@ -34,7 +35,7 @@ TITLES = {
 }
 #: Points of a line; of more samples the last one of each step is drawn.
 MAX_POINTS = 400
-PANEL, LARGE = 150, 300
+HEIGHT = 300
 ARRIVED, DROPPED = "arrived", "dropped"
 
 
@@ -93,28 +94,22 @@ def _ends(data: pl.DataFrame) -> tuple[float, float]:
     return min(times), max(times)
 
 
-def time(panels: list[tuple[str, pl.DataFrame]], start_s: float) -> dict[str, Any]:
+def time(shown: list[tuple[str, pl.DataFrame]], start_s: float) -> dict[str, Any]:
     """Return the specification of panels over time, one below the other.
 
     Parameters
     ----------
-    panels
+    shown
         Metric and samples of each panel, as of `series`.
     start_s
         Where the axis begins.
     """
-    names = list(dict.fromkeys(name for _, data in panels for name in data["series"]))
-    colour = colours(names, lines=True) if len(names) > 1 else alt.value(COLOURS[0])
-    span = [start_s, max(_ends(data)[1] for _, data in panels)]
-    charts = []
-    for number, (metric, data) in enumerate(panels, start=1):
-        last = number == len(panels)
-        axis = alt.Axis(grid=False, labels=last, ticks=last)
-        x = alt.X("time_s:Q", title="Time [s]" if last else None, scale=alt.Scale(domain=span, nice=False), axis=axis)
-        y = alt.Y("value:Q", title=_title(metric), axis=alt.Axis(tickCount=4))
-        line = alt.Chart({"values": thinned(data).to_dicts()}).mark_line(strokeWidth=1.6, interpolate="step-after")
-        charts.append(line.encode(x=x, y=y, color=colour).properties(width=WIDTH, height=PANEL))
-    return declaration(alt.vconcat(*charts, spacing=12))
+    return declaration(panels([Panel(_lines(data), "", _title(metric)) for metric, data in shown], start=start_s))
+
+
+def _lines(data: pl.DataFrame) -> dict[str, Line]:
+    parts = thinned(data).partition_by("series", as_dict=True, maintain_order=True)
+    return {str(name): part.select("time_s", "value").rows() for (name,), part in parts.items()}
 
 
 def _title(metric: str) -> str:
@@ -164,4 +159,4 @@ def scatter(data: pl.DataFrame) -> dict[str, Any]:
     rows = data.sort(pl.col("series") == DROPPED, maintain_order=True).to_dicts()
     marks = alt.Chart({"values": rows}).mark_point(filled=True, opacity=0.9)
     drawn = marks.encode(x=x, y=y, color=colours(names), size=size)
-    return declaration(drawn.properties(width=WIDTH, height=LARGE))
+    return declaration(drawn.properties(width=WIDTH, height=HEIGHT))
