@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import shutil
 import sys
 import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping
-from contextlib import redirect_stdout
+from contextlib import chdir, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
@@ -49,6 +50,7 @@ SCHEMES = {
     name: scheme | {"padding": {"left": 40, "right": 12, "top": 8, "bottom": 8}}
     for name, scheme in (("light", figures.LIGHT), ("dark", figures.DARK))
 }
+IDENTIFIER = re.compile(r"(?:(?<=id=\")|(?<=url\(#))([a-z_]+)\d+")
 MAX_LINE = 90
 INSPECT = "inspect.html"
 ABOUT = {INSPECT: ": the run in the page of `quiclab inspect`"}
@@ -200,11 +202,11 @@ def _sweep(figure: Figure, jobs: int) -> Drawn:
 
 def _inspected(figure: Figure) -> bytes:
     """Return the page that `quiclab inspect` writes of the run of a figure."""
-    with tempfile.TemporaryDirectory() as directory:
-        run, page_file = Path(directory) / figure.name, Path(directory) / INSPECT
-        _invoke("run", ROOT / figure.scenario, *_options("--set", figure.sets), "--out", run)
-        _invoke("inspect", run, "--out", page_file)
-        return page_file.read_bytes()
+    # the page names the directory as it was given
+    with tempfile.TemporaryDirectory() as directory, chdir(directory):
+        _invoke("run", ROOT / figure.scenario, *_options("--set", figure.sets), "--out", figure.name)
+        _invoke("inspect", figure.name, "--out", INSPECT)
+        return Path(INSPECT).read_bytes()
 
 
 def _invoke(*words: object) -> None:
@@ -274,6 +276,12 @@ def _pictures(figure: Figure) -> str:
     return "\n".join(f"![{figure.title}]({figure.name}/{scheme}.svg#only-{scheme})" for scheme in SCHEMES)
 
 
+def _numbered(svg: str) -> str:
+    """Return a drawing whose identifiers count from its beginning, not from that of the process."""
+    names: dict[str, str] = {}
+    return IDENTIFIER.sub(lambda found: names.setdefault(found[0], f"{found[1]}{len(names)}"), svg)
+
+
 def _options(name: str, values: Iterable[str]) -> list[str]:
     return [word for value in values for word in (name, value)]
 
@@ -292,7 +300,8 @@ def write(out: Path, chosen: list[Figure], jobs: int) -> None:
         folder = out / figure.name
         folder.mkdir(parents=True)
         for scheme, config in SCHEMES.items():
-            (folder / f"{scheme}.svg").write_text(figures.to_svg(drawn.specification, config), encoding="utf-8")
+            svg = _numbered(figures.to_svg(drawn.specification, config))
+            (folder / f"{scheme}.svg").write_text(svg, encoding="utf-8")
         for name, content in drawn.files.items():
             (folder / name).write_bytes(content)
         (out / f"{figure.name}.md").write_text(page(figure, drawn), encoding="utf-8")

@@ -53,7 +53,7 @@ class _Page(HTMLParser):
 
 
 def problems(site: Path) -> list[str]:
-    """Return what is wrong with a site, one line each."""
+    """Return the dead links and the requests of a site, one line each."""
     pages: dict[Path, _Page] = {}
     found = []
     for file in sorted(site.rglob("*.html")):
@@ -104,7 +104,7 @@ def _resolved(file: Path, path: str) -> Path:
 
 
 def main() -> int:
-    """Print what is wrong; 1 if anything is."""
+    """Print dead links and requests; 1 if there are any."""
     found = [line for site in map(Path, sys.argv[1:]) for line in problems(site)]
     print("\n".join(found), end="\n" if found else "")
     return 1 if found else 0
