@@ -175,6 +175,11 @@ def test_the_commands_of_a_figure_give_its_data(
         assert digest[1] in (out / "result.json").read_text(encoding="utf-8")
 
 
+def test_versions_are_in_their_order() -> None:
+    versions = ["0.9.0", "0.10.0rc1", "0.10.0rc2", "0.10.0", "1.0"]
+    assert sorted(reversed(versions), key=build.order) == versions
+
+
 @pytest.fixture(scope="module")
 def site(drawn: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site with two figures of the gallery."""

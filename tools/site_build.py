@@ -106,7 +106,7 @@ def build(zensical: Path, work: Path, out: Path, version: str, gallery: Path | N
     folder = out / version
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(work / "out", folder)
-    versions = sorted((path.parent.name for path in out.glob("*/index.html")), key=_order, reverse=True)
+    versions = sorted((path.parent.name for path in out.glob("*/index.html")), key=order, reverse=True)
     _write(out / "versions.json", json.dumps(listed(versions), indent=2) + "\n")
     items = "\n".join(f'<li><a href="{name}/index.html">quiclab {name}</a></li>' for name in versions)
     _write(out / "versions.html", OUTER.format(redirect="", items=items))
@@ -122,9 +122,11 @@ def listed(versions: list[str]) -> list[Mapping[str, object]]:
     ]
 
 
-def _order(version: str) -> tuple[list[int], bool]:
-    """Return what orders versions: their numbers; a version before its release is before it."""
-    return [int(part) for part in re.findall(r"\d+", version)], version.replace(".", "").isdigit()
+def order(version: str) -> tuple[list[int], bool, str]:
+    """Return what orders versions, such as 0.10.0rc1: numbers of the release, and whether it is the release itself."""
+    found = re.match(r"\d+(?:\.\d+)*", version)
+    release = found[0] if found else ""
+    return [int(part) for part in release.split(".") if part], release == version, version
 
 
 def _write(path: Path, text: str) -> None:
