@@ -176,8 +176,8 @@ def test_the_commands_of_a_figure_give_its_data(
 
 
 def test_versions_are_in_their_order() -> None:
-    versions = ["0.9.0", "0.10.0rc1", "0.10.0rc2", "0.10.0", "1.0"]
-    assert sorted(reversed(versions), key=build.order) == versions
+    versions = ["1.0", "0.10.0", "0.10.0rc2", "0.9.0", "0.10.0rc1"]
+    assert sorted(versions, key=build.order) == ["0.9.0", "0.10.0rc1", "0.10.0rc2", "0.10.0", "1.0"]
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 
 import reference
@@ -54,7 +53,7 @@ REDIRECT = '<meta http-equiv="refresh" content="0; url={}/index.html">\n'
 
 def documents(files: list[str]) -> dict[str, str]:
     """Return the text of each document by its path, with the generated pages of the reference."""
-    read = [file for file in files if file.endswith(".md") and not file.startswith("tests/")]
+    read = [file for file in files if file.endswith(".md") and not file.startswith(("tests/", "."))]
     texts = {file: (ROOT / file).read_text(encoding="utf-8") for file in read if file not in site_pages.LEFT_OUT}
     written = reference.pages() | {reference.ERRORS: wrong_inputs.page()}
     return texts | {f"docs/reference/{name}": text for name, text in written.items()}
@@ -107,19 +106,12 @@ def build(zensical: Path, work: Path, out: Path, version: str, gallery: Path | N
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(work / "out", folder)
     versions = sorted((path.parent.name for path in out.glob("*/index.html")), key=order, reverse=True)
-    _write(out / "versions.json", json.dumps(listed(versions), indent=2) + "\n")
+    listed = [{"version": name, "title": name, "aliases": []} for name in versions]  # the form of mike
+    _write(out / "versions.json", json.dumps(listed, indent=2) + "\n")
     items = "\n".join(f'<li><a href="{name}/index.html">quiclab {name}</a></li>' for name in versions)
     _write(out / "versions.html", OUTER.format(redirect="", items=items))
     _write(out / "index.html", OUTER.format(redirect=REDIRECT.format(versions[0]), items=items))
     return folder
-
-
-def listed(versions: list[str]) -> list[Mapping[str, object]]:
-    """Return what versions.json says of the versions, the newest first, in the form of mike."""
-    return [
-        {"version": name, "title": name, "aliases": [] if number else ["latest"]}
-        for number, name in enumerate(versions)
-    ]
 
 
 def order(version: str) -> tuple[list[int], bool, str]:

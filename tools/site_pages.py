@@ -101,7 +101,7 @@ def project(known: list[Part], files: list[str]) -> Part:
     rest = [file for file in files if file.endswith(".md") and file not in {*named, *LEFT_OUT, "README.md"}]
     titles = {"docs/decisions/": "Decisions", "studies/": "Data of the studies"}
     groups = [Group(title, [Page(file) for file in rest if file.startswith(under)]) for under, title in titles.items()]
-    first = [Page(file) for file in rest if "/" not in file or file == MAP]
+    first = [Page(file) for file in rest if not file.startswith(tuple(titles))]
     return Part(PROJECT, [Group("", first), *groups])
 
 
