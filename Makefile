@@ -14,6 +14,8 @@ export UV_PROJECT_ENVIRONMENT := .venv
 RUN := .venv/bin
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates tunnel/crates -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.pem' -o -name '*.der' \))
 JOBS ?= $(shell nproc)
+# the environment and the pages of the documentation site
+SITE := .tools/site
 # of Cargo.toml: `local` builds fast, `release` runs fast
 PROFILE ?= local
 # all crates with all features: of a part of them, dependencies would have other features and be built again
@@ -87,12 +89,24 @@ rust-tests: toolchain
 	cargo test $(RUST_TESTS) --no-run --quiet
 
 .PHONY: test-all
-test-all: test ## the same, then the second tier: whole studies and the documents that run them
+test-all: test $(SITE)/.synced ## the same, then the second tier: whole studies and the documents that run them
 	$(PYTEST) -m slow
 
 .PHONY: reference
 reference: setup ## write the generated pages of docs/reference
 	cargo run --quiet -p quiclab-tunnel -- schema | $(RUN)/python tools/reference.py --vpn-schema
+
+$(SITE)/.synced: pyproject.toml uv.lock | $(UV)
+	UV_PROJECT_ENVIRONMENT=$(SITE)/venv $(UV) sync --quiet --locked --only-group site --no-install-project --python $(PYTHON)
+	@touch $@
+
+.PHONY: site
+site: setup $(SITE)/.synced ## the documentation as a site in dist/site, with the gallery if it is drawn; fails at a dead link
+	$(RUN)/python tools/site_build.py --zensical $(SITE)/venv/bin/zensical --work $(SITE) --out dist/site --gallery dist/gallery
+
+.PHONY: gallery
+gallery: setup ## the figures of the gallery, with their data, in dist/gallery; then: make site
+	$(RUN)/python tools/gallery.py --out dist/gallery --jobs $(JOBS)
 
 .PHONY: teardown
 teardown: setup ## kill a hundred runs of the kernel lane at random moments and count leftover objects

@@ -451,6 +451,14 @@ def test_a_summary_has_loss_and_delays_first(small: Path, capsys: Captured) -> N
     assert median <= tail <= last <= float(row[4]) + 1e3 * 1500 * 8 / 20e6
 
 
+def test_a_run_reads_the_files_of_its_scenario_from_any_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.invoke(["run", str(ROOT / "scenarios" / "cellular_trace.toml")]) == 0
+    assert "Its sender was limited by" in capsys.readouterr().out
+
+
 def test_a_summary_tells_delays_of_packets_from_those_over_time(small: Path, capsys: Captured) -> None:
     """Each name of a group of columns stands above its columns, and above no others."""
     assert cli.invoke(["run", str(small), "--set", "links.down1.queue.packets=5"]) == 0

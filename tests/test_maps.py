@@ -30,6 +30,7 @@ GENERATED = {
     ".git",
     ".venv",
     ".tools",
+    "dist",
     "target",
     "dist",
     "results",

@@ -49,7 +49,7 @@ class Panel:
     height: int = 130
 
 
-def panels(shown: Sequence[Panel], x: str = "Time [s]") -> alt.VConcatChart:
+def panels(shown: Sequence[Panel], x: str = "Time [s]", *, start: float = 0.0) -> alt.VConcatChart:
     """Declare panels with lines.
 
     Parameters
@@ -58,10 +58,12 @@ def panels(shown: Sequence[Panel], x: str = "Time [s]") -> alt.VConcatChart:
         The panels, from top to bottom, with at least one point.
     x
         Title of the horizontal axis, with its unit.
+    start
+        Where this axis begins, unless lines begin before.
     """
     series = list(dict.fromkeys(name for panel in shown for name in panel.lines))
     places = [place for panel in shown for line in panel.lines.values() for place, _ in line]
-    domain = [min(0.0, *places), max(places)]
+    domain = [min(start, *places), max(places)]
     heights = {name: _range([panel for panel in shown if panel.y == name]) for name in {panel.y for panel in shown}}
     charts = [_chart(panel, series, domain, x if panel is shown[-1] else None, heights[panel.y]) for panel in shown]
     return alt.vconcat(*charts, spacing=14)

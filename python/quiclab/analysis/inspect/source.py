@@ -284,7 +284,8 @@ def run_recorded(
     runs: Callable[..., RunResult] = run_scenario if lane is None else lane.run
     with TemporaryDirectory(prefix="quiclab-inspect-") as folder:
         with progress("running", f"{name} with recording on") as step:
-            result = runs(recording(scenario, lane), seed, base_dir=base_dir, record_dir=folder, progress=step)
+            recorded = recording(scenario.below(base_dir), lane)
+            result = runs(recorded, seed, base_dir=base_dir, record_dir=folder, progress=step)
         origin = f"{source}, run for this page with recording on: {_what(result)}"
         run = Run(name, origin, result=result, points=_points(result, max_points), window=window)
         run.tables = {name: getattr(result, name) for name in TABLES}
