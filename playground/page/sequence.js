@@ -3,8 +3,11 @@ import { contextOf } from "./chart.js";
 import { round } from "./quantity.js";
 
 const [ARRIVAL, DEPARTURE, DROP] = [0, 1, 2];
-// Longest time that a packet is looked for before the window in which it arrives.
+// Longest time that a packet is looked for before the window in which it arrives, and the most rows of the recording.
 const LONGEST_TRIP_S = 2;
+const MOST_ROWS = 20_000;
+// Packets that are drawn; of more, only some, and all that are lost.
+const MOST_DRAWN = 600;
 const MARGIN = { side: 62, top: 24, bottom: 8 };
 
 // Packets of `flow` in transit at some time from `from` to `to`: {down, sentS, receivedS, droppedS, at, size}.
@@ -12,11 +15,12 @@ export function tripsOf(recording, flow, from, to) {
   const { time, element, event, direction, flow: flows, size, packet } = recording.packets;
   const number = recording.flows.indexOf(flow);
   const open = new Map();
+  const [begin, end] = recording.rows(from, to);
   const [first, last] = recording.rows(from - LONGEST_TRIP_S, to + LONGEST_TRIP_S);
   const trips = [];
-  for (let row = first; row < last; row += 1) {
+  for (let row = Math.max(first, begin - MOST_ROWS); row < Math.min(last, end + MOST_ROWS); row += 1) {
     if (flows[row] !== number) continue;
-    const key = `${direction[row]}/${packet[row]}`;
+    const key = 2 * packet[row] + direction[row];
     if (event[row] === DEPARTURE) {
       const trip = { down: direction[row] === 0, sentS: time[row], size: size[row] };
       open.set(key, trip);
@@ -38,6 +42,9 @@ export function countTrips(trips) {
   const lost = trips.filter(({ droppedS }) => droppedS !== undefined).length;
   return { data, replies: trips.length - data, lost };
 }
+
+// One packet in so many is drawn.
+const share = (trips) => Math.ceil(trips.length / MOST_DRAWN);
 
 // Draws the trips from `from` to `to`.
 export function drawSequence(canvas, trips, { from, to, colours }) {
@@ -74,7 +81,21 @@ export function drawSequence(canvas, trips, { from, to, colours }) {
   context.rect(0, MARGIN.top, width, height - MARGIN.top - MARGIN.bottom);
   context.clip();
   const lengths = usualLengths(trips);
-  for (const trip of trips) drawTrip(context, trip, { left, right, y, lengths, colours });
+  const every = share(trips);
+  const drawn = trips.filter(({ droppedS }, number) => droppedS !== undefined || number % every === 0);
+  const place = ({ down, sentS, receivedS, droppedS }) => {
+    const [start, end] = down ? [left, right] : [right, left];
+    const lost = droppedS !== undefined;
+    // a lost packet ends halfway
+    const endS = lost ? Math.max(droppedS, sentS) : receivedS ?? sentS + lengths[down];
+    return { start, startY: y(sentS), end: lost ? (start + end) / 2 : end, endY: y(endS), arrives: receivedS !== undefined };
+  };
+  const kinds = [
+    { colour: colours.lines[0], chosen: ({ down, droppedS }) => down && droppedS === undefined },
+    { colour: colours.lines[1], chosen: ({ down, droppedS }) => !down && droppedS === undefined },
+    { colour: colours.bad, chosen: ({ droppedS }) => droppedS !== undefined, lost: true },
+  ];
+  for (const { colour, chosen, lost } of kinds) drawTrips(context, drawn.filter(chosen).map(place), { colour, lost });
   context.restore();
 }
 
@@ -85,39 +106,31 @@ function usualLengths(trips) {
   return lengths;
 }
 
-function drawTrip(context, { down, sentS, receivedS, droppedS }, { left, right, y, lengths, colours }) {
-  const [start, end] = down ? [left, right] : [right, left];
-  const lost = droppedS !== undefined;
-  const colour = lost ? colours.bad : colours.lines[down ? 0 : 1];
+// All trips of one colour, as one path: thousands of paths take too long.
+function drawTrips(context, places, { colour, lost }) {
   context.strokeStyle = colour;
   context.fillStyle = colour;
   context.lineWidth = lost ? 1.5 : 1;
-  // a lost packet ends halfway
-  const share = lost ? 0.5 : 1;
-  const endX = start + (end - start) * share;
-  const endY = y(lost ? Math.max(droppedS, sentS) : receivedS ?? sentS + lengths[down]);
   context.beginPath();
-  context.moveTo(start, y(sentS));
-  context.lineTo(endX, endY);
-  context.stroke();
-  if (lost) {
-    context.lineWidth = 2;
-    context.beginPath();
-    context.moveTo(endX - 4, endY - 4);
-    context.lineTo(endX + 4, endY + 4);
-    context.moveTo(endX - 4, endY + 4);
-    context.lineTo(endX + 4, endY - 4);
-    context.stroke();
-  } else if (receivedS !== undefined) {
-    context.beginPath();
-    context.arc(endX, endY, 2, 0, 2 * Math.PI);
-    context.fill();
+  for (const { start, startY, end, endY } of places) {
+    context.moveTo(start, startY);
+    context.lineTo(end, endY);
+    if (!lost) continue;
+    context.moveTo(end - 4, endY - 4);
+    context.lineTo(end + 4, endY + 4);
+    context.moveTo(end - 4, endY + 4);
+    context.lineTo(end + 4, endY - 4);
   }
+  context.stroke();
+  context.beginPath();
+  for (const { end, endY, arrives } of places) if (arrives && !lost) context.rect(end - 1.5, endY - 1.5, 3, 3);
+  context.fill();
 }
 
 // What the picture shows, in a sentence.
 export function sequenceText(trips, from, to) {
   const { data, replies, lost } = countTrips(trips);
   const span = `${round(from * 1000, 5)} to ${round(to * 1000, 5)} ms`;
-  return `${span}: ${data} packets to the receiver, ${replies} back, ${lost} lost`;
+  const some = share(trips) > 1 ? `; one in ${share(trips)} is drawn` : "";
+  return `${span}: ${data} packets to the receiver, ${replies} back, ${lost} lost${some}`;
 }
