@@ -244,7 +244,7 @@ wheels: .tools/wheels/.synced | toolchain ## what is published, in dist: wheels 
 	$(UV) build --quiet --package quiclab-studies --out-dir dist
 
 .PHONY: playground
-playground: ## the simulator as one web page, dist/playground.html (with Debian's Rust for browsers: playground/README.md)
+playground: ## the simulator as one web page, dist/playground.html (with Rust for wasm32: playground/README.md)
 	$(PYTHON) playground/build.py
 
 .PHONY: lock

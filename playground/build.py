@@ -37,34 +37,40 @@ class BuildError(Exception):
     """Something is missing; the message is a sentence that says what to do."""
 
 
-def compiler() -> dict[str, str]:
-    """Return the environment in which cargo builds for wasm32 with the library source of Debian's rustc."""
+def compiler() -> tuple[dict[str, str], list[str]]:
+    """Return the environment and the options with which cargo builds for wasm32.
+
+    By the Rust of this machine if it has the library for wasm32, else by Debian's with the source of the library.
+    """
+    size = {"CARGO_PROFILE_RELEASE_OPT_LEVEL": "s", "CARGO_PROFILE_RELEASE_PANIC": "abort"}
+    if usual := shutil.which("rustc"):
+        command = [usual, "--print", "target-libdir", "--target", TARGET]
+        if Path(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()).is_dir():
+            return os.environ | size, []
     rustc, cargo = Path("/usr/bin/rustc"), Path("/usr/bin/cargo")
     source = Path("/usr/lib/rustlib/src/rust/library/std/Cargo.toml")
     linkers = sorted(Path("/usr/bin").glob("wasm-ld-*"), key=lambda path: int(path.name.rpartition("-")[2]))
     if not (rustc.exists() and cargo.exists() and source.exists() and linkers):
         raise BuildError(
-            f"The playground is built by Debian's Rust for browsers, which is missing: apt-get install {INSTALL}"
+            f"Rust for browsers is missing: `rustup target add {TARGET}`, or on Debian `apt-get install {INSTALL}`."
         )
-    return {
-        **os.environ,
+    debian = {
         "PATH": f"/usr/bin:{os.environ['PATH']}",
         "RUSTC": str(rustc),
         # -Zbuild-std, with a compiler that is released
         "RUSTC_BOOTSTRAP": "1",
         "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER": linkers[-1].name,
-        "CARGO_PROFILE_RELEASE_OPT_LEVEL": "s",
-        "CARGO_PROFILE_RELEASE_PANIC": "abort",
     }
+    return os.environ | size | debian, ["-Zbuild-std=std,panic_abort"]
 
 
 def build_module(target: Path) -> bytes:
     """Compile the module; `target` is the folder of cargo."""
-    command = ["/usr/bin/cargo", "build", "--release", "--locked", "--target", TARGET, "--package", "quiclab-wasm"]
-    command += ["-Zbuild-std=std,panic_abort", "--target-dir", str(target)]
+    environment, options = compiler()
+    command = ["cargo", "build", "--release", "--locked", "--target", TARGET, "--package", "quiclab-wasm"]
+    command += [*options, "--target-dir", str(target)]
     for crate in FAST:
         command += ["--config", f"profile.release.package.{crate}.opt-level=3"]
-    environment = compiler()
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
     module = target / TARGET / "release/quiclab_wasm.wasm"
     if optimiser := shutil.which("wasm-opt"):

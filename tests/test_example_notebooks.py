@@ -19,7 +19,7 @@ NAMESPACE = re.compile(r'(?:xmlns(?::xlink)?=|"\$schema": ?)"https?://[^"]+"')
 
 
 def read(file: Path) -> NotebookNode:
-    notebook: NotebookNode = reads(file.read_text(encoding="utf-8"), as_version=4)
+    notebook: NotebookNode = reads(file.read_text(encoding="utf-8"), as_version=4)  # type: ignore[no-untyped-call]
     return notebook
 
 

@@ -32,7 +32,6 @@ GENERATED = {
     ".tools",
     "dist",
     "target",
-    "dist",
     "results",
     "__pycache__",
     ".mypy_cache",
@@ -57,7 +56,7 @@ ELSEWHERE = {
     ),
     "docs/python.md": {
         "mine.toml": "written by the reader",
-        **dict.fromkeys(("one.py", "sweep.py", "wrong.py"), "written by the reader"),
+        **dict.fromkeys(("draw.py", "one.py", "sweep.py", "to_polars.py", "wrong.py"), "written by the reader"),
     },
     "docs/recordings.md": {
         "mine.toml": "written by the reader",

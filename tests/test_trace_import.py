@@ -242,7 +242,7 @@ REQUESTS: list[tuple[list[str], tuple[str, ...]]] = [
     (["import", "data.csv", "--install", "../x", "--duration", "3 s"], ('got "../x"', "lower-case letters")),
     (["show", "absent.csv"], ("absent.csv", "No such file")),
     (["show", "data.csv"], ("data.csv, line 1", "time_s")),
-    (["show", "there.csv", "--figure", "f.pdf"], ("f.pdf", "`.svg` or `.png`")),
+    (["show", "there.csv", "--figure", "f.gif"], ("f.gif", "`.svg`")),
     (["show", "there.csv", "--figure", "f.svg"], ("f.svg", "--force")),
     (["fly"], ("fly",)),
 ]
