@@ -6,6 +6,7 @@ a folder without README.md, leads to a page with its text or its list of files, 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -22,7 +23,15 @@ ABOVE = re.compile(r"^(?P<group>[A-Z][^|]*):$")
 LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
 CODE = re.compile(r"^( *)(```+).*?^\1\2|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 #: Suffixes of source files, with the language of their text.
-LANGUAGES = {".py": "python", ".rs": "rust", ".toml": "toml", ".sh": "sh", ".cff": "yaml", ".conf": "nginx"}
+LANGUAGES = {
+    ".py": "python",
+    ".rs": "rust",
+    ".toml": "toml",
+    ".sh": "sh",
+    ".cff": "yaml",
+    ".conf": "nginx",
+    ".ipynb": "python",
+}
 #: Documents that are not on the site: python/README.md is for indexes of packages, and repeats README.md.
 LEFT_OUT = ("python/README.md",)
 NOT_SEARCHED = "---\nsearch:\n  exclude: true\n---\n"
@@ -194,8 +203,17 @@ def _is_in(file: str, folder: str) -> bool:
 def _source(file: str) -> str:
     """Return the page of a source file."""
     text = (ROOT / file).read_text(encoding="utf-8")
+    if file.endswith(".ipynb"):
+        return _notebook(text)
     fence = "`" * (3 + max((len(run) for run in re.findall(r"`{3,}", text)), default=0))
     return f"{NOT_SEARCHED}# {file}\n\n{fence}{LANGUAGES[PurePosixPath(file).suffix]}\n{text}{fence}\n"
+
+
+def _notebook(text: str) -> str:
+    """Return the page of a notebook: its texts and its code."""
+    cells = [(cell["cell_type"] == "code", "".join(cell["source"])) for cell in json.loads(text)["cells"]]
+    shown = [f"```python\n{source}\n```" if code else source for code, source in cells]
+    return NOT_SEARCHED + "\n\n".join(shown) + "\n"
 
 
 def _folder(folder: str, files: list[str]) -> str:
