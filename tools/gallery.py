@@ -38,7 +38,7 @@ from quiclab.cli.values import parse_sets
 from quiclab.experiment.sweeps.plan import Plan
 from quiclab.report import figures
 from quiclab.report.sweeps.api import run_plan
-from quiclab.report.sweeps.figure import caption, specification
+from quiclab.report.sweeps.figure import Style, caption, specification
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.registry import find
 
@@ -71,8 +71,8 @@ class Figure:
         File; of a study none.
     sets
         Changes as of `--set`.
-    vary, zipped, sample, seeds, metric, distribution
-        Options of `quiclab sweep`.
+    vary, zipped, sample, seeds, metric, drawn
+        Options of `quiclab sweep`; `drawn` is its `--kind`.
     column
         Column of the metric that is drawn, where it has one for each flow.
     panels
@@ -99,7 +99,7 @@ class Figure:
     seeds: int = 1
     metric: str = "goodput"
     column: str | None = None
-    distribution: bool = False
+    drawn: str | None = None
     panels: list[dict[str, Any]] = field(default_factory=list)
     every: str = "500 ms"
     elements: list[str] = field(default_factory=list)
@@ -120,7 +120,7 @@ class Figure:
             words += [*_options("--vary", self.vary), *_options("--zip", self.zipped)]
             words += _options("--sample", [self.sample] if self.sample else [])
             words += ["--seeds", str(self.seeds), "--metric", self.metric, "--out", out]
-            return [_line(["sweep", *words, *(["--distribution"] if self.distribution else [])])]
+            return [_line(["sweep", *words, *(["--kind", self.drawn] if self.drawn else [])])]
         return [_line(["run", *words, "--out", out]), _line(["inspect", out])]
 
 
@@ -196,8 +196,9 @@ def _sweep(figure: Figure, jobs: int) -> Drawn:
     column = figure.column or result.metrics[0]
     measure = plan.measures[result.metrics.index(column)]
     files = {"settings.csv": result.settings.write_csv().encode(), "runs.parquet": parquet_bytes(result.runs)}
-    drawn = specification(plan, result.runs, result.settings, measure, figure.distribution)
-    return Drawn(drawn, caption(plan, result.runs, distribution=figure.distribution), files)
+    style = Style(figure.drawn)
+    drawn = specification(plan, result.runs, result.settings, measure, style)
+    return Drawn(drawn, caption(plan, result.runs, style=style), files)
 
 
 def _inspected(figure: Figure) -> bytes:
