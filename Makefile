@@ -101,8 +101,8 @@ $(SITE)/.synced: pyproject.toml uv.lock | $(UV)
 	@touch $@
 
 .PHONY: site
-site: setup $(SITE)/.synced ## the documentation as a site in dist/site, with the gallery if it is drawn; fails at a dead link
-	$(RUN)/python tools/site_build.py --zensical $(SITE)/venv/bin/zensical --work $(SITE) --out dist/site --gallery dist/gallery
+site: setup $(SITE)/.synced ## the documentation as a site in dist/site, with gallery and playground if they are made; fails at a dead link
+	$(RUN)/python tools/site_build.py --zensical $(SITE)/venv/bin/zensical --work $(SITE) --out dist/site --gallery dist/gallery --playground dist/playground.html
 
 .PHONY: gallery
 gallery: setup ## the figures of the gallery, with their data, in dist/gallery; then: make site

@@ -29,6 +29,7 @@ PICTURES = (".png", ".svg")
 #: What zensical writes for a host with a domain of its own; addresses in it begin at the root of the host.
 FOR_A_HOST = ("404.html", "sitemap.xml", "sitemap.xml.gz")
 GALLERY = "gallery"
+PLAYGROUND = "playground/README.md"
 #: Page of a version that leads to the others, which are beside its folder.
 VERSIONS = """\
 # Versions
@@ -59,12 +60,16 @@ def documents(files: list[str]) -> dict[str, str]:
     return texts | {f"docs/reference/{name}": text for name, text in written.items()}
 
 
-def stage(work: Path, version: str, gallery: Path | None) -> None:
+def stage(work: Path, version: str, gallery: Path | None, playground: Path | None) -> None:
     """Write the pages of a version and the options of zensical into a folder."""
     pages = work / "pages"
     shutil.rmtree(pages, ignore_errors=True)
     files = site_pages.tracked()
     texts = documents(files)
+    if playground is not None and playground.is_file():
+        heading, rest = texts[PLAYGROUND].split("\n", 1)
+        texts[PLAYGROUND] = f"{heading}\n\n[Open the playground]({playground.name}).\n{rest}"
+        _write((pages / PLAYGROUND).with_name(playground.name), playground.read_text(encoding="utf-8"))
     known = site_pages.parts(texts[site_pages.MAP], files)
     parts = [*known, site_pages.project(known, list(texts))]
     titles = dict(texts)
@@ -92,9 +97,11 @@ def stage(work: Path, version: str, gallery: Path | None) -> None:
     _write(work / "mkdocs.yml", f"{options}site_name: quiclab {version}\nnav: {json.dumps(nav, indent=2)}\n")
 
 
-def build(zensical: Path, work: Path, out: Path, version: str, gallery: Path | None) -> Path:
+def build(
+    zensical: Path, work: Path, out: Path, version: str, gallery: Path | None, playground: Path | None = None
+) -> Path:
     """Build the site of a version; returns its folder."""
-    stage(work, version, gallery)
+    stage(work, version, gallery, playground)
     shutil.rmtree(work / "out", ignore_errors=True)
     command = [str(zensical.absolute()), "build", "--config-file", "mkdocs.yml", "--strict"]
     subprocess.run(command, cwd=work, check=True)
@@ -134,11 +141,12 @@ def main() -> int:
     parser.add_argument("--work", type=Path, required=True, help="folder for pages and options")
     parser.add_argument("--out", type=Path, required=True, help="folder of the site")
     parser.add_argument("--gallery", type=Path, help="folder of the gallery, if it is drawn")
+    parser.add_argument("--playground", type=Path, help="page of the playground, if it is built")
     parser.add_argument(
         "--version", default=project["version"], help="folder of this version (default: that of quiclab)"
     )
     asked = parser.parse_args()
-    folder = build(asked.zensical, asked.work, asked.out, asked.version, asked.gallery)
+    folder = build(asked.zensical, asked.work, asked.out, asked.version, asked.gallery, asked.playground)
     found = site_check.problems(asked.out)
     print("\n".join(found or [f"{folder}/index.html"]))
     return 1 if found else 0
