@@ -137,7 +137,7 @@ class Playground {
     find("answer").textContent = "The experiment runs …";
     try {
       const { text } = await this.answer(lesson);
-      if (lesson === this.lesson) find("answer").textContent = text;
+      if (lesson === this.lesson) find("answer").textContent = `With the settings of the lesson: ${text}`;
     } catch (error) {
       find("answer").textContent = error.message;
     }

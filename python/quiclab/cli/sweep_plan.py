@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quiclab._base.files import read_text
-from quiclab._base.native import MAX_SEED
+from quiclab._base.native import EXAMPLES, MAX_SEED
 from quiclab.cli import completion
 from quiclab.cli.figure import FigureOption, check_figure, draw_figure
 from quiclab.cli.output import ForceOption
@@ -145,7 +145,7 @@ class PlanOptions:
             raise unexpected("SCENARIO", "scenario file", hint="usage: quiclab sweep SCENARIO --vary PATH=VALUES")
         return Plan(
             file=self.scenario,
-            text=read_text(self.scenario),
+            text=read_text(self.scenario, hint=EXAMPLES),
             sets=tuple(parse_sets(self.sets)),
             varied=tuple(self.vary or ()),
             zipped=tuple(self.zipped or ()),
