@@ -261,7 +261,7 @@ version: .venv/.synced ## set the version of the next release everywhere (VERSIO
 
 .PHONY: release-check
 release-check: .venv/.synced ## whether changelog, versions, tag and checkout are those of a release, and what differs
-	$(RUN)/python tools/release.py check --release $(if $(TAG),--tag "$(TAG)")
+	$(RUN)/python tools/release.py check --release $(if $(TAG),--tag "$$TAG")
 
 .PHONY: clean
 clean: ## remove everything built (results stay)

@@ -28,6 +28,9 @@ def root(tmp_path: Path) -> Path:
     for name in FILES:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
+    for name in ("Cargo.toml", "pyproject.toml", "CITATION.cff"):  # no address of the repository
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        (tmp_path / name).write_text(re.sub(r"(?mi)^repository(-code)? ?[=:].*\n", "", text), encoding="utf-8")
     release.write(VERSION, DAY, tmp_path)
     return tmp_path
 

@@ -175,7 +175,7 @@ def draw(figure: Figure, jobs: int) -> Drawn:
     for panel in figure.panels:
         data = charts.series(result, panel["metric"], panel["elements"], figure.every)
         panels.append((panel["metric"], charts.between(data, figure.start_s, figure.end_s)))
-    files = {f"{metric}.csv": charts.thinned(data).write_csv().encode() for metric, data in panels}
+    files = {f"{metric}.csv": data.write_csv().encode() for metric, data in panels}
     files[INSPECT] = _inspected(figure)
     return Drawn(charts.time(panels, figure.start_s), "One run.", files, result.digest)
 
@@ -295,6 +295,8 @@ def _line(words: list[str]) -> str:
 
 def write(out: Path, chosen: list[Figure], jobs: int) -> None:
     """Draw figures into a folder, with a page each and one with all."""
+    if out.exists() and not (out / "index.md").is_file() and any(out.iterdir()):
+        raise SystemExit(f"--out: expected a new folder or an earlier gallery, got {out}")
     shutil.rmtree(out, ignore_errors=True)
     for figure in chosen:
         drawn = draw(figure, jobs)

@@ -15,7 +15,7 @@ from quiclab import RunResult
 from quiclab.report.figures.theme import WIDTH, colours, declaration
 from quiclab.report.panels import Line, Panel, panels
 from quiclab.result.metrics import metrics
-from quiclab.result.series import rates
+from quiclab.result.series import extremes, rates
 
 #: Metrics that are derived from others, with their axis.
 DERIVED = {
@@ -79,19 +79,9 @@ def between(data: pl.DataFrame, start_s: float, end_s: float) -> pl.DataFrame:
 
 
 def thinned(data: pl.DataFrame) -> pl.DataFrame:
-    """Return at most `MAX_POINTS` samples of each series, the last of each step of equal length."""
-    first, last = _ends(data)
-    step = (last - first) / MAX_POINTS
-    if step == 0:
-        return data
-    cell = (pl.col("time_s") / step).floor()
-    return data.group_by("series", cell.alias("cell"), maintain_order=True).last().drop("cell")
-
-
-def _ends(data: pl.DataFrame) -> tuple[float, float]:
-    """Return the first and the last time of samples."""
-    times = data["time_s"].to_list()
-    return min(times), max(times)
+    """Return at most `MAX_POINTS` samples of each series, with its peaks and troughs."""
+    parts = data.partition_by("series", maintain_order=True)
+    return pl.concat([part[extremes(part["value"].to_numpy(), MAX_POINTS)] for part in parts])
 
 
 def time(shown: list[tuple[str, pl.DataFrame]], start_s: float) -> dict[str, Any]:

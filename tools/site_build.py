@@ -146,6 +146,8 @@ def main() -> int:
         "--version", default=project["version"], help="folder of this version (default: that of quiclab)"
     )
     asked = parser.parse_args()
+    if not re.fullmatch(r"[\w.+-]*\w", asked.version):
+        parser.error(f"--version: expected a version, such as 0.2.0, got {asked.version}")
     folder = build(asked.zensical, asked.work, asked.out, asked.version, asked.gallery, asked.playground)
     found = site_check.problems(asked.out)
     print("\n".join(found or [f"{folder}/index.html"]))

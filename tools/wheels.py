@@ -5,8 +5,8 @@
     python tools/wheels.py --native      # for machines like this one, by its own compiler: macOS, too
 
 zig compiles and links for any Linux of 2014 and later, with Rust's own libraries (`rustup target add TARGET`); it lacks
-the frameworks of macOS. A wheel for Linux has the program of the kernel lane, quiclab-live, linked statically. Each has
-the list of all crates in it (CycloneDX, PEP 770). There is none for musl, for which vl-convert has no wheel.
+the frameworks of macOS. A wheel for Linux has the program of the kernel lane, quiclab-live; zig links it statically.
+Each has the list of all crates in it (CycloneDX, PEP 770). There is none for musl, for which vl-convert has no wheel.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ TOOLS: Final = Path(sys.executable).parent
 #: What maturin installs beside Python; it finds the folder by the name of the extension.
 SCRIPTS: Final = ROOT / "quiclab._quiclab.data" / "scripts"
 LIVE: Final = "quiclab-live"
+#: Where cargo builds.
+TARGET: Final = ROOT / os.environ.get("CARGO_TARGET_DIR", "target")
 PROCESSORS: Final = ("x86_64", "aarch64")
 TAG: Final = "manylinux2014"
 #: The same by its newer name (PEP 600), which auditwheel uses.
@@ -40,6 +42,7 @@ def main() -> None:
     parser.add_argument("--profile", default="release", help="profile of Cargo.toml (default: %(default)s)")
     parser.add_argument("--out", type=Path, default=ROOT / "dist", metavar="DIR")
     given = parser.parse_args()
+    given.out = given.out.resolve()
     for processor in given.processors:
         if processor not in PROCESSORS:
             parser.error(f"PROCESSOR: expected one of {', '.join(PROCESSORS)}, got {processor}")
@@ -81,7 +84,7 @@ def build(processor: str | None, profile: str, out: Path) -> Path:
         if processor or sys.platform == "linux":
             call("cargo", "zigbuild" if processor else "build", *of("musl"), "-p", LIVE)
             SCRIPTS.mkdir(parents=True)
-            shutil.copy2(ROOT.joinpath("target", linux(processor, "musl") if processor else "", profile, LIVE), SCRIPTS)
+            shutil.copy2(TARGET.joinpath(linux(processor, "musl") if processor else "", profile, LIVE), SCRIPTS)
         before = set(out.glob("quiclab-*.whl"))
         call(
             "maturin", "build", *of("gnu"), *(["--zig", "--compatibility", TAG] if processor else []), "--out", str(out)

@@ -13,7 +13,7 @@ export class Player {
   }
 
   reset() {
-    this.state = "ready"; // ready, running, paused, ended
+    this.state = "ready"; // ready, starting, running, paused, ended
     this.timeS = 0;
     this.cursorS = 0;
     this.follow = true;
@@ -41,19 +41,23 @@ export class Player {
     this.draw();
   }
 
-  // Begins the runs unless they have begun.
+  // Begins the runs unless they have begun; returns whether they can go on: not if other settings have come meanwhile.
   async begin() {
-    if (this.state !== "ready") return;
-    this.state = "paused";
+    if (this.state !== "ready") return this.state !== "starting";
+    const { round } = this;
+    this.state = "starting";
     await Promise.all(this.sides.map((side) => side.begin()));
+    if (round !== this.round) return false;
+    this.state = "paused";
+    return true;
   }
 
   async play() {
-    if (this.state === "running") return;
+    if (["running", "starting"].includes(this.state)) return;
     if (this.state === "ended") {
       this.reset();
     }
-    await this.begin();
+    if (!(await this.begin())) return;
     this.state = "running";
     this.follow = true;
     this.tell();
@@ -67,7 +71,7 @@ export class Player {
 
   // One part of the run, as long as a step of the cursor.
   async step() {
-    await this.begin();
+    if (!(await this.begin())) return;
     if (this.state === "running") this.state = "paused";
     if (this.cursorS < this.recordedS - 1e-9) this.seek(Math.min(this.cursorS + this.stepS, this.recordedS));
     else await this.advance(this.timeS + this.stepS);
@@ -117,7 +121,7 @@ export class Player {
 
   // Runs to the end without pictures on the way.
   async finish() {
-    await this.begin();
+    if (!(await this.begin())) return;
     while (!this.sides.every((side) => side.ended)) await this.advance(this.timeS + this.endS / 20);
     this.tell();
   }

@@ -83,9 +83,9 @@ export async function fromFragment(fragment) {
   };
   const base64 = match[1].replaceAll("-", "+").replaceAll("_", "/");
   const text = await unpack(base64).catch(damaged);
-  const settings = JSON.parse(text);
-  const valid = (side) => side && typeof side.scenario === "object" && Number.isSafeInteger(side.seed);
-  if (!Array.isArray(settings.sides) || settings.sides.length < 1 || !settings.sides.slice(0, 2).every(valid)) {
+  const settings = await Promise.resolve(text).then(JSON.parse).catch(damaged);
+  const valid = (side) => side?.scenario && typeof side.scenario === "object" && Number.isSafeInteger(side.seed) && side.seed >= 0;
+  if (!Array.isArray(settings?.sides) || settings.sides.length < 1 || !settings.sides.slice(0, 2).every(valid)) {
     throw new Error("the link: expected one or two settings with scenario and seed, got something else");
   }
   return settings.sides.slice(0, 2);

@@ -6,7 +6,7 @@ import { parseQuantity } from "./quantity.js";
 // Metrics that the page draws.
 const METRICS = [
   ..."cwnd_bytes ssthresh_bytes in_flight_bytes srtt_ms min_rtt_ms delivered_bytes".split(" "),
-  ..."queue_bytes queue_packets buffered_packets".split(" "),
+  "queue_bytes",
 ];
 
 export class Side {
@@ -59,9 +59,11 @@ export class Side {
   }
 
   async attempt(work) {
+    const { setting } = this;
     try {
       await work();
     } catch (error) {
+      if (setting !== this.setting) return; // an error of another setting
       const { run } = this;
       Object.assign(this, { error, run: null });
       await this.forget(run);
@@ -70,10 +72,15 @@ export class Side {
 
   async begin() {
     await this.discard();
+    const { setting } = this;
     await this.attempt(async () => {
       const scenario = this.text(withRecordings(this.scenario));
       const parameters = { scenario, seed: this.setting.seed, metrics: METRICS };
       const started = await this.engine.call("start", parameters);
+      if (setting !== this.setting) {
+        await this.forget(started.run); // the setting has changed meanwhile
+        return;
+      }
       this.run = started.run;
       this.recording = new Recording(started.elements, started.scenario);
     });

@@ -16,13 +16,13 @@ function describe(error) {
 }
 
 function readAnswer() {
-  const view = new Uint8Array(exports.memory.buffer, exports.quiclab_answer(), exports.quiclab_answer_length());
+  const view = new Uint8Array(exports.memory.buffer, exports.quiclab_answer() >>> 0, exports.quiclab_answer_length());
   return new TextDecoder().decode(view);
 }
 
 function call(request) {
   const bytes = new TextEncoder().encode(JSON.stringify(request));
-  const address = exports.quiclab_allocate(bytes.length);
+  const address = exports.quiclab_allocate(bytes.length) >>> 0; // an address above 2 GiB is no negative number
   if (address === 0) throw new Error(`request: expected at most 4 MiB, got ${bytes.length} B`);
   new Uint8Array(exports.memory.buffer, address, bytes.length).set(bytes);
   exports.quiclab_call(address, bytes.length);

@@ -2,7 +2,10 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+
+/// Degrees of freedom up to which statrs has quantiles to nine digits.
+const EXACT: f64 = 1e4;
 
 /// Quantiles of the distribution with as many degrees of freedom; NaN for NaN.
 ///
@@ -14,7 +17,18 @@ pub(crate) fn student_t_quantile(freedom: Vec<f64>, probability: f64) -> PyResul
     if !(0.0..=1.0).contains(&probability) {
         return Err(PyValueError::new_err(format!("probability: expected 0 to 1, got {probability}")));
     }
-    freedom.into_iter().map(|freedom| of(freedom, |t| t.inverse_cdf(probability))).collect()
+    // beyond, statrs becomes inexact, then does not end; the first term of Cornish and Fisher's expansion is exact to 1e-8
+    let quantile = |freedom: f64| {
+        if freedom <= EXACT {
+            return of(freedom, |t| t.inverse_cdf(probability));
+        }
+        let z = Normal::standard().inverse_cdf(probability);
+        Ok(if z.is_finite() { z + z * (z * z + 1.0) / (4.0 * freedom) } else { z })
+    };
+    freedom
+        .into_iter()
+        .map(|freedom| if freedom.is_nan() { Ok(f64::NAN) } else { quantile(freedom) })
+        .collect()
 }
 
 /// Probabilities of values up to `values`, one for each number of degrees of freedom; NaN where either is NaN.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from quiclab._base.libraries import pl
+from quiclab._base.libraries import np, pl
 from quiclab._base.native import extension
 
 if TYPE_CHECKING:
@@ -132,3 +132,28 @@ def _long(frame: pl.DataFrame, element: pl.Expr, metrics: tuple[str, ...]) -> pl
 def phases() -> list[str]:
     """Return the names of the phases of a sender; the series `phase` has their indices."""
     return [name for name, _, _ in extension().phases()]
+
+
+def extremes(values: np.ndarray, most: int) -> np.ndarray:
+    """Return the places of at most `most` samples that show a series: no peak and no trough is lost.
+
+    Parameters
+    ----------
+    values
+        Shape (n,).
+    most
+        At least 4.
+
+    Returns
+    -------
+    np.ndarray
+        Ascending; of equal groups of samples the first, the minimum, the maximum and the last, or all.
+    """
+    if len(values) <= most:
+        return np.arange(len(values))
+    edges = np.linspace(0, len(values), max(most // 4, 1) + 1).astype(np.int64)
+    kept: set[int] = set()
+    for first, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        group = values[first:end]
+        kept |= {first, end - 1, first + int(group.argmin()), first + int(group.argmax())}
+    return np.array(sorted(kept), dtype=np.int64)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from quiclab._base.libraries import np
+from quiclab.result.series import extremes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,16 +62,6 @@ def among(values: Integers, ascending: Integers) -> Flags:
 
 
 def thinned(time_us: Integers, values: Integers, most: int) -> tuple[Integers, Integers]:
-    """Return at most `most` samples: of equal groups the first, the minimum, the maximum and the last.
-
-    Values in between are omitted, but no peak and no trough is lost.
-    """
-    if len(values) <= most:
-        return time_us, values
-    edges = np.linspace(0, len(values), max(most // 4, 1) + 1).astype(np.int64)
-    kept: set[int] = set()
-    for first, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        group = values[first:end]
-        kept |= {first, end - 1, first + int(group.argmin()), first + int(group.argmax())}
-    order = np.array(sorted(kept), dtype=np.int64)
+    """Return at most `most` samples, as `quiclab.result.series.extremes` chooses them."""
+    order = extremes(values, most)
     return time_us[order], values[order]

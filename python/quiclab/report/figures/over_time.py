@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,6 +10,7 @@ from quiclab.errors import RequestError, unknown
 from quiclab.report.figures.plot import Plot
 from quiclab.report.figures.theme import WIDTH, colours
 from quiclab.result.metrics import metrics, pattern
+from quiclab.result.series import extremes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -62,7 +62,7 @@ def plot_series(result: RunResult, *names: str, elements: str | Iterable[str] | 
 def _panel(data: pl.DataFrame, metric: str, elements: Sequence[str]) -> Any:
     """Declare the lines of a metric."""
     parts = [data.filter(pl.col("element") == element) for element in elements]
-    drawn = pl.concat([part.gather_every(max(1, math.ceil(len(part) / MAX_SAMPLES))) for part in parts])
+    drawn = pl.concat([part[extremes(part["value"].to_numpy(), MAX_SAMPLES)] for part in parts])
     rows = drawn.select("time_s", "value", series="element")
     return (
         alt.Chart({"values": rows.to_dicts()})
