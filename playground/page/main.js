@@ -131,28 +131,27 @@ class Playground {
     await this.load(settingsOf(lesson));
   }
 
-  // Runs the lesson's own settings, whatever has been tried, and shows the answer with their numbers.
+  // Goes back to the lesson's own settings, runs them, and shows the answer with their numbers.
   async solve() {
     const { lesson } = this;
     find("answer").textContent = "The experiment runs …";
     try {
       const { text } = await this.answer(lesson);
-      if (lesson === this.lesson) find("answer").textContent = `With the settings of the lesson: ${text}`;
+      if (lesson === this.lesson) find("answer").textContent = text;
     } catch (error) {
-      find("answer").textContent = error.message;
+      if (lesson === this.lesson) find("answer").textContent = error.message;
     }
   }
 
   // The answer of a lesson, and its conditions that do not hold.
   async answer(lesson) {
-    const [first] = this.sides;
-    const runs = settingsOf(lesson).map((setting) => new Side("", this.engine, first.networks, setting));
-    const quiet = new Player({ draw() {}, changed() {} });
-    quiet.sides = runs;
-    await quiet.finish();
-    const failed = runs.find((run) => run.error);
+    await this.load(settingsOf(lesson));
+    await this.player.finish();
+    const failed = this.sides.find((side) => side.error);
     if (failed) throw failed.error;
-    const results = { a: runs[0].result, b: runs[1].result };
+    const [a, b] = this.sides.map((side) => side.result);
+    if (!a || !b) throw new Error("The settings have changed before the experiment was over.");
+    const results = { a, b };
     return { text: answerOf(lesson, results), failed: failedConditions(lesson, results), results };
   }
 

@@ -122,7 +122,10 @@ export class Player {
   // Runs to the end without pictures on the way.
   async finish() {
     if (!(await this.begin())) return;
-    while (!this.sides.every((side) => side.ended)) await this.advance(this.timeS + this.endS / 20);
+    const { round } = this;
+    while (round === this.round && !this.sides.every((side) => side.ended)) {
+      await this.advance(this.timeS + this.endS / 20);
+    }
     this.tell();
   }
 }
