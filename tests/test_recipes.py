@@ -26,7 +26,7 @@ PACKAGES = ("-p", "quiclab-core", "-p", "quiclab-transport", "--lib")
 # to optimise takes four times as long as the tests save
 NOT_OPTIMISED = ("--config", 'profile.dev.package."*".opt-level=0')
 PASSED = re.compile(r"test result: ok\. (\d+) passed")
-PARTS = ("Cargo.toml", "Cargo.lock", "crates", "tunnel", "adapters")
+PARTS = ("Cargo.toml", "Cargo.lock", "crates", "tunnel", "playground", "adapters")
 # git looks for no repository around the copy
 ENVIRONMENT = os.environ | {
     "GIT_CEILING_DIRECTORIES": str(COPY.parent),
