@@ -14,6 +14,7 @@ import { Side } from "./side.js";
 
 const find = (id) => document.getElementById(id);
 const data = (id) => find(id).textContent;
+const DARK = window.matchMedia("(prefers-color-scheme: dark)");
 const NAMES = ["A", "B"];
 
 class Playground {
@@ -64,18 +65,22 @@ class Playground {
     find("span").addEventListener("change", () => this.draw());
     find("flow").addEventListener("change", () => this.draw());
     find("share").addEventListener("click", () => this.share());
-    find("theme").addEventListener("change", ({ target }) => {
-      document.documentElement.dataset.theme = target.value;
-      this.draw();
-    });
+    find("theme").addEventListener("change", () => this.dress());
     find("lesson").append(
       ...this.lessons.map(({ title }, number) => element("option", { value: number, textContent: `${number + 1}. ${title}` })),
     );
     find("lesson").addEventListener("change", ({ target }) => this.teach(this.lessons[target.value] ?? null));
     find("solve").addEventListener("click", () => this.solve());
     window.addEventListener("resize", () => this.draw());
-    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    DARK.addEventListener("change", () => this.dress());
+    this.dress();
     window.addEventListener("hashchange", () => this.follow());
+  }
+
+  // Takes the chosen theme, or that of the system.
+  dress() {
+    document.documentElement.dataset.theme = find("theme").value || (DARK.matches ? "dark" : "light");
+    this.draw();
   }
 
   // Takes the settings of the page's address, if it has some that the engine accepts.

@@ -15,27 +15,47 @@
 use serde::{Serialize, Serializer};
 use std::fmt::{self, Display, Formatter};
 
-/// A computation that a plugin can replace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Operation {
+/// Declares [`Operation`]: one operation and its name in scenarios per line, in the order of [`OPERATIONS`].
+macro_rules! operations {
+    ($($(#[$documentation:meta])* $operation:ident = $name:literal,)+) => {
+        /// A computation that a plugin can replace.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Operation {
+            $($(#[$documentation])* $operation,)+
+        }
+
+        impl Operation {
+            /// All operations, in the order of [`OPERATIONS`].
+            pub const ALL: &'static [Self] = &[$(Self::$operation),+];
+
+            /// Name in scenarios.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$operation => $name),+ }
+            }
+        }
+    };
+}
+
+operations! {
     /// Congestion window of a path in bytes, before each packet.
-    CongestionWindow,
+    CongestionWindow = "compute.congestion_window",
     /// Pacing rate of a path in bit/s, whenever it is computed.
-    PacingRate,
+    PacingRate = "compute.pacing_rate",
     /// Reordering in packets before a packet is declared lost, at each acknowledgement.
-    PacketThreshold,
+    PacketThreshold = "compute.packet_threshold",
     /// Probe timeout in ms, whenever the timer is set.
-    ProbeTimeout,
+    ProbeTimeout = "compute.probe_timeout",
     /// Time until an acknowledgement must leave, in ms, at each ack-eliciting packet.
-    AckDelay,
+    AckDelay = "compute.ack_delay",
     /// RTT sample in ms, before it is used.
-    RttSample,
+    RttSample = "compute.rtt_sample",
     /// Whether a DATAGRAM frame may be sent now (1) or waits for the window (0).
-    DatagramMayLeave,
+    DatagramMayLeave = "compute.datagram_may_leave",
     /// Number of the path of the next packet.
-    Path,
+    Path = "compute.path",
     /// Identifier of the stream that sends next.
-    Stream,
+    Stream = "compute.stream",
 }
 
 /// Description of an operation.
@@ -84,38 +104,9 @@ impl Anchor {
 }
 
 impl Operation {
-    /// All operations, in the order of [`OPERATIONS`].
-    pub const ALL: &'static [Self] = &[
-        Self::CongestionWindow,
-        Self::PacingRate,
-        Self::PacketThreshold,
-        Self::ProbeTimeout,
-        Self::AckDelay,
-        Self::RttSample,
-        Self::DatagramMayLeave,
-        Self::Path,
-        Self::Stream,
-    ];
-
     /// Prefix of the names of operations: it distinguishes them from options, of which some have the same
     /// name.
     pub const PREFIX: &'static str = "compute.";
-
-    /// Name in scenarios.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CongestionWindow => "compute.congestion_window",
-            Self::PacingRate => "compute.pacing_rate",
-            Self::PacketThreshold => "compute.packet_threshold",
-            Self::ProbeTimeout => "compute.probe_timeout",
-            Self::AckDelay => "compute.ack_delay",
-            Self::RttSample => "compute.rtt_sample",
-            Self::DatagramMayLeave => "compute.datagram_may_leave",
-            Self::Path => "compute.path",
-            Self::Stream => "compute.stream",
-        }
-    }
 
     /// The operation with this name.
     #[must_use]
