@@ -100,7 +100,7 @@ def test_a_sweep_shows_the_rows_of_its_table(swept: quiclab.SweepResult) -> None
 
 
 def test_a_table_that_is_cut_says_by_how_much() -> None:
-    html = notebook.table(["a", "b"], [[str(index), "x" * 500] for index in range(30)], most=3)
+    html = notebook.table(["a", "b"], [[str(index), "x" * 500] for index in range(30)], max_rows=3)
     assert len(Fragment(html).cells) == 2 + 3 * 2
     assert "27 further rows" in html
     assert notebook.table(["a"], []) == notebook.folded("nothing") == ""

@@ -65,20 +65,20 @@ class Playground {
     find("span").addEventListener("change", () => this.draw());
     find("flow").addEventListener("change", () => this.draw());
     find("share").addEventListener("click", () => this.share());
-    find("theme").addEventListener("change", () => this.dress());
+    find("theme").addEventListener("change", () => this.applyTheme());
     find("lesson").append(
       ...this.lessons.map(({ title }, number) => element("option", { value: number, textContent: `${number + 1}. ${title}` })),
     );
     find("lesson").addEventListener("change", ({ target }) => this.teach(this.lessons[target.value] ?? null));
     find("solve").addEventListener("click", () => this.solve());
     window.addEventListener("resize", () => this.draw());
-    DARK.addEventListener("change", () => this.dress());
-    this.dress();
+    DARK.addEventListener("change", () => this.applyTheme());
+    this.applyTheme();
     window.addEventListener("hashchange", () => this.follow());
   }
 
   // Takes the chosen theme, or that of the system.
-  dress() {
+  applyTheme() {
     document.documentElement.dataset.theme = find("theme").value || (DARK.matches ? "dark" : "light");
     this.draw();
   }

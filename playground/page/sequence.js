@@ -5,9 +5,9 @@ import { round } from "./quantity.js";
 const [ARRIVAL, DEPARTURE, DROP] = [0, 1, 2];
 // Longest time that a packet is looked for before the window in which it arrives, and the most rows of the recording.
 const LONGEST_TRIP_S = 2;
-const MOST_ROWS = 20_000;
+const MAX_ROWS = 20_000;
 // Packets that are drawn; of more, only some, and all that are lost.
-const MOST_DRAWN = 600;
+const MAX_DRAWN = 600;
 const MARGIN = { side: 62, top: 24, bottom: 8 };
 
 // Packets of `flow` in transit at some time from `from` to `to`: {down, sentS, receivedS, droppedS, at, size}.
@@ -18,7 +18,7 @@ export function tripsOf(recording, flow, from, to) {
   const [begin, end] = recording.rows(from, to);
   const [first, last] = recording.rows(from - LONGEST_TRIP_S, to + LONGEST_TRIP_S);
   const trips = [];
-  for (let row = Math.max(first, begin - MOST_ROWS); row < Math.min(last, end + MOST_ROWS); row += 1) {
+  for (let row = Math.max(first, begin - MAX_ROWS); row < Math.min(last, end + MAX_ROWS); row += 1) {
     if (flows[row] !== number) continue;
     const key = 2 * packet[row] + direction[row];
     if (event[row] === DEPARTURE) {
@@ -44,7 +44,7 @@ export function countTrips(trips) {
 }
 
 // One packet in so many is drawn.
-const share = (trips) => Math.ceil(trips.length / MOST_DRAWN);
+const share = (trips) => Math.ceil(trips.length / MAX_DRAWN);
 
 // Draws the trips from `from` to `to`.
 export function drawSequence(canvas, trips, { from, to, colours }) {

@@ -50,7 +50,7 @@ def table(
     heads: Sequence[str],
     rows: Iterable[Sequence[str]],
     left: int = 1,
-    most: int = MAX_ROWS,
+    max_rows: int = MAX_ROWS,
     hints: Mapping[str, str] | None = None,
 ) -> str:
     """Return a table; nothing without rows.
@@ -61,7 +61,7 @@ def table(
         Its texts.
     left
         Number of columns that stand to the left: texts, of which the first is the head of its row.
-    most
+    max_rows
         Rows that are shown; a sentence below says how many there are more.
     hints
         What the pointer shows over the first cell of a row, by the text of the cell.
@@ -71,8 +71,8 @@ def table(
         return ""
     kinds = [' class="text"' if index < left else "" for index in range(len(heads))]
     head = "".join(f'<th scope="col"{kind}>{escape(cut(text))}</th>' for kind, text in zip(kinds, heads, strict=True))
-    body = "".join(_row(row, kinds, (hints or {}).get(row[0], "")) for row in rows[:most])
-    more = sentence(f"{len(rows) - most} further rows are not shown.", soft=True) if len(rows) > most else ""
+    body = "".join(_row(row, kinds, (hints or {}).get(row[0], "")) for row in rows[:max_rows])
+    more = sentence(f"{len(rows) - max_rows} further rows are not shown.", soft=True) if len(rows) > max_rows else ""
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{more}'
 
 
@@ -83,6 +83,6 @@ def _row(row: Sequence[str], kinds: Sequence[str], hint: str) -> str:
     return f'<tr><th scope="row"{kinds[0]}{about}>{first}</th>{cells}</tr>'
 
 
-def cut(text: str, most: int = MAX_CELL) -> str:
+def cut(text: str, max_characters: int = MAX_CELL) -> str:
     """Return a text of at most so many characters; an ellipsis ends one that was longer."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return text if len(text) <= max_characters else f"{text[: max_characters - 1]}…"

@@ -134,14 +134,14 @@ def phases() -> list[str]:
     return [name for name, _, _ in extension().phases()]
 
 
-def extremes(values: np.ndarray, most: int) -> np.ndarray:
-    """Return the places of at most `most` samples that show a series: no peak and no trough is lost.
+def extremes(values: np.ndarray, max_samples: int) -> np.ndarray:
+    """Return the places of at most `max_samples` samples that show a series: no peak and no trough is lost.
 
     Parameters
     ----------
     values
         Shape (n,).
-    most
+    max_samples
         At least 4.
 
     Returns
@@ -149,9 +149,9 @@ def extremes(values: np.ndarray, most: int) -> np.ndarray:
     np.ndarray
         Ascending; of equal groups of samples the first, the minimum, the maximum and the last, or all.
     """
-    if len(values) <= most:
+    if len(values) <= max_samples:
         return np.arange(len(values))
-    edges = np.linspace(0, len(values), max(most // 4, 1) + 1).astype(np.int64)
+    edges = np.linspace(0, len(values), max(max_samples // 4, 1) + 1).astype(np.int64)
     kept: set[int] = set()
     for first, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         group = values[first:end]

@@ -87,7 +87,7 @@ def html(result: RunResult, name: str, most: int) -> str:
         f"Run of {name}",
         notebook.sentence(took),
         *(notebook.sentence(f"Warning: {warning}") for warning in result.warnings[:most]),
-        notebook.table(shown.heads, shown.rows, shown.left, most=most),
+        notebook.table(shown.heads, shown.rows, shown.left, max_rows=most),
         *folded,
         notebook.sentence(f"Digest {result.digest}", soft=True),
     )

@@ -217,7 +217,7 @@ def _table(entries: Mapping[str, Any]) -> str:
     """Return a row for each entry of a table, for notebooks; columns are the fields of any of them."""
     columns = list(dict.fromkeys(name for entry in entries.values() for name, value in entry.items() if value != {}))
     rows = [[name, *(_cell(entry.get(column, "")) for column in columns)] for name, entry in entries.items()]
-    return notebook.table(["", *columns], rows, left=len(columns) + 1, most=MAX_SHOWN)
+    return notebook.table(["", *columns], rows, left=len(columns) + 1, max_rows=MAX_SHOWN)
 
 
 def _cell(value: Any) -> str:
